@@ -1,4 +1,4 @@
-"""Allocations that fail are an error, and the process goes on."""
+"""A failed allocation in the compiled core raises MemoryError and has no further effect."""
 
 import os
 
@@ -29,7 +29,7 @@ CALLS = """
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "n_jobs"), [("u1", 1), ("f4", 2)])
-def test_each_allocation_of_the_core_may_fail(failing_malloc, dtype, n_jobs):
+def test_every_failed_allocation_raises_memory_error(failing_malloc, dtype, n_jobs):
     preload = f"{failing_malloc} {os.environ.get('LD_PRELOAD', '')}".strip()
     words = python(CALLS, failing_malloc, dtype, n_jobs, LD_PRELOAD=preload)
     assert words[::2] == ["graph", "bilateral", "operator", "wavelets", "sgw", "fast"]

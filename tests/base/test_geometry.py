@@ -1,4 +1,4 @@
-"""Pixels as rows in memory, against loops over all of them, in two and in three axes."""
+"""The layout of image rows in memory, compared with loops over all pixels."""
 
 import itertools
 
@@ -12,7 +12,7 @@ SHAPES = st.lists(st.integers(1, 6), min_size=2, max_size=3).map(tuple)
 
 
 @given(SHAPES)
-def test_pixels_are_numbered_row_by_row(shape):
+def test_strides_number_pixels_in_row_major_order(shape):
     for number, pixel in enumerate(itertools.product(*map(range, shape))):
         assert np.dot(pixel, strides_of(shape)) == number
 
@@ -30,7 +30,7 @@ def test_feature_planes_have_a_border_and_whole_words(height, width, radius):
 
 
 @given(st.lists(st.integers(1, 5), min_size=2, max_size=4).map(tuple), st.data())
-def test_lines_lead_to_the_pixel_at_an_offset_or_out_of_the_image(shape, data):
+def test_row_offsets_lead_to_the_shifted_pixel_or_outside_the_image(shape, data):
     radii = tuple(data.draw(st.integers(0, min(2, n))) for n in shape)
     lines = Lines.of(shape, radii)
     strides = np.array(lines.strides)
@@ -39,10 +39,10 @@ def test_lines_lead_to_the_pixel_at_an_offset_or_out_of_the_image(shape, data):
     offsets = list(itertools.product(*(range(-r, r + 1) for r in radii)))
     for pixel in itertools.product(*map(range, shape)):
         for offset in offsets:
-            there = np.add(pixel, offset)
+            shifted = np.add(pixel, offset)
             row = (np.array(pixel[:-1]) + offset[:-1]) @ strides
             node = first_node[lines.border + row]
-            if ((there >= 0) & (there < shape)).all():
-                assert node + there[-1] == there @ np.array(strides_of(shape))
-            elif 0 <= there[-1] < shape[-1]:
+            if ((shifted >= 0) & (shifted < shape)).all():
+                assert node + shifted[-1] == shifted @ np.array(strides_of(shape))
+            elif 0 <= shifted[-1] < shape[-1]:
                 assert node == -1

@@ -1,4 +1,4 @@
-"""What cannot fit is refused before memory is taken, with the figures."""
+"""Calls that need too much memory fail before they allocate it, and say how much they need."""
 
 import math
 import tracemalloc
@@ -34,7 +34,7 @@ IMPOSSIBLE = """
         "energy_compaction": nnk_image.energy_compaction,
     }
     dtype = np.dtype(sys.argv[1])
-    # The last ones overflow 64 bits once multiplied by neighbours and bytes.
+    # The last shapes overflow 64 bits once multiplied by neighbors and bytes per value.
     shapes = [(300_000, 300_000), (1 << 31, 1 << 28), (1 << 59, 1), (3, 1 << 57)]
     for name, shape, channel_axis in itertools.product(calls, shapes, (None, 2, 0)):
         channels = [] if channel_axis is None else [3]
@@ -53,24 +53,24 @@ IMPOSSIBLE = """
         else:
             raise AssertionError(name, full)
         peak = open("/proc/self/status").read().split("VmHWM:")[1].split()[0]
-        assert int(peak) < 1 << 20, f"{name}: {peak} kB were touched"
+        assert int(peak) < 1 << 20, f"{name}: peak memory of {peak} kB"
     print("refused")
 """
 
 
 @on_linux
 @pytest.mark.parametrize("dtype", ["u1", "f4"])
-def test_impossible_sizes_are_refused_before_memory_is_touched(dtype):
+def test_impossible_sizes_are_refused_before_memory_is_allocated(dtype):
     assert python(IMPOSSIBLE, dtype) == ["refused"]
 
 
-def test_an_adjacency_that_does_not_fit(monkeypatch):
+def test_graphs_too_large_for_memory_are_refused(monkeypatch):
     image = standard_image("camera_512")
     monkeypatch.setattr(memory, "available", lambda: 200 << 20)
     assert image_graph(image).n_nodes == 512 * 512
     with pytest.raises(MemoryError, match=r"bilateral graph of an image of shape 512x512 needs"):
         bilateral_graph(image)
-    # What an early look could not know: this image keeps more than the fewest edges.
+    # The early check assumes the fewest edges possible; this image has more.
     monkeypatch.setattr(memory, "SMALL", 1 << 20)
     monkeypatch.setattr(memory, "available", lambda: 22 << 20)
     noise = np.random.default_rng(0).random((512, 512)) * 255
@@ -78,8 +78,8 @@ def test_an_adjacency_that_does_not_fit(monkeypatch):
         image_graph(noise, window=5, sigma_f=1e-3).adjacency  # noqa: B018
 
 
-def test_row_noise_takes_what_the_default_method_takes(monkeypatch):
-    """It is removed by 'fast', whatever the method."""
+def test_row_noise_needs_the_memory_of_the_fast_method(monkeypatch):
+    """Row noise is removed by 'fast', whatever method is given."""
     image, needs = standard_image("camera").astype(float), []
     monkeypatch.setattr(memory, "require", lambda n_bytes, *_: needs.append(n_bytes / image.size))
     for sigma, name in [(5.0, "sgw"), (NoiseModel(5.0, rows=3.0), "fast")]:
@@ -95,7 +95,7 @@ def test_row_noise_takes_what_the_default_method_takes(monkeypatch):
 @pytest.mark.parametrize(
     ("method", "channels", "side"), [("fast", 1, 4), ("fast", 3, 4), ("best", 1, 3)]
 )
-def test_denoising_holds_no_more_than_it_asks_for(method, channels, side, dtype, sigma):
+def test_peak_memory_of_denoising_matches_the_estimate(method, channels, side, dtype, sigma):
     clean = np.tile(standard_image("camera")[..., None], (side, side, channels))
     noisy = clean + np.random.default_rng(1).normal(0, sigma, clean.shape)
     image = noisy.clip(0, 255).astype(dtype)
@@ -109,7 +109,7 @@ def test_denoising_holds_no_more_than_it_asks_for(method, channels, side, dtype,
         assert 0.4 * allowed < peak < 1.1 * allowed
 
 
-def test_few_counts_in_a_volume_hold_no_more_than_that():
+def test_peak_memory_for_a_volume_of_low_counts_is_below_the_estimate():
     counts = np.random.default_rng(0).poisson(2.5, (40, 64, 64)).astype(np.uint8)
     tracemalloc.start()
     denoise(counts, NoiseModel(gain=1.0), spacing=1, n_jobs=1)
@@ -118,14 +118,14 @@ def test_few_counts_in_a_volume_hold_no_more_than_that():
     assert peak < METHODS["fast"].bytes_per_pixel(1, 8) * counts.size
 
 
-def test_bands_that_do_not_fit(monkeypatch):
+def test_wavelet_bands_too_large_for_memory_are_refused(monkeypatch):
     wavelets = SpectralGraphWavelets(image_graph(standard_image("camera")), n_scales=300)
     monkeypatch.setattr(memory, "available", lambda: 100 << 20)
     with pytest.raises(MemoryError, match=r"the transform into 301 bands needs at least 0\.1 GiB"):
         wavelets.analyze(np.zeros((256, 256)))
 
 
-def test_what_is_available_here():
+def test_require_compares_with_the_available_memory():
     free = memory.available()
     assert 1 << 20 < free < 1 << 50
     memory.require(free // 2, "half of it")
@@ -133,7 +133,7 @@ def test_what_is_available_here():
         memory.require(2 * free + memory.SMALL, "all and more")
 
 
-def test_the_limit_of_a_container_counts_caches_as_free(tmp_path):
+def test_container_limit_counts_file_caches_as_free(tmp_path):
     assert memory._of_container(tmp_path) == math.inf
     (tmp_path / "memory.current").write_text("500\n")
     (tmp_path / "memory.stat").write_text("anon 1\ninactive_file 30\nactive_file 7\n")
@@ -143,6 +143,6 @@ def test_the_limit_of_a_container_counts_caches_as_free(tmp_path):
 
 
 @pytest.mark.parametrize("size", [np.inf, np.nan, "much", 0, -1, None])
-def test_sizes_that_are_none(size):
+def test_invalid_memory_sizes_are_refused(size):
     with pytest.raises(ValueError, match="must be a positive number of bytes"):
         lazy.bytes_of(size)

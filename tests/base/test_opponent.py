@@ -1,4 +1,4 @@
-"""Opponent channels: weights of least noise, uncorrelated noise, gray in the luminance alone."""
+"""Opponent channels have uncorrelated noise, and their luminance has the least noise."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from nnk_image.base.channels import from_opponent, opponent_matrix, to_opponent
 RNG = np.random.default_rng(0)
 
 
-def covariance(n):
+def random_covariance(n):
     mixing = RNG.normal(size=(n, n)) / 8 + np.eye(n)
     return mixing @ mixing.T
 
@@ -22,49 +22,49 @@ def test_equally_noisy_channels_give_the_luminance_of_the_cosine_transform(n):
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_noise_of_opponent_channels_is_uncorrelated_and_gray_is_in_the_luminance(n):
-    own = covariance(n)
-    matrix = opponent_matrix(own)
-    among = matrix @ own @ matrix.T
-    scale = np.sqrt(np.diagonal(among))
-    np.testing.assert_allclose(among / np.outer(scale, scale), np.eye(n), atol=0.1)
+def test_noise_of_opponent_channels_is_uncorrelated_and_gray_is_only_in_the_luminance(n):
+    covariance = random_covariance(n)
+    matrix = opponent_matrix(covariance)
+    transformed = matrix @ covariance @ matrix.T
+    scale = np.sqrt(np.diagonal(transformed))
+    np.testing.assert_allclose(transformed / np.outer(scale, scale), np.eye(n), atol=0.1)
     np.testing.assert_allclose(matrix @ np.ones(n), np.sqrt(n) * np.eye(n)[0], atol=1e-12)
 
 
-def test_no_other_average_of_the_channels_has_less_noise():
-    own = np.diag([9.0, 1.0, 4.0])
-    weights = opponent_matrix(own)[0] / np.sqrt(3)
-    least = weights @ own @ weights
+def test_luminance_is_the_average_with_the_least_noise():
+    covariance = np.diag([9.0, 1.0, 4.0])
+    weights = opponent_matrix(covariance)[0] / np.sqrt(3)
+    least = weights @ covariance @ weights
     for other in RNG.dirichlet(np.ones(3), 200):
-        assert other @ own @ other > 0.98 * least
+        assert other @ covariance @ other > 0.98 * least
 
 
-def test_structure_in_all_channels_alike_changes_nothing():
-    own = np.diag([9.0, 1.0, 4.0])
-    with_gray = opponent_matrix(own + 5)
-    np.testing.assert_allclose(with_gray[0], opponent_matrix(own)[0], atol=0.25)
+def test_gray_structure_hardly_changes_the_luminance():
+    covariance = np.diag([9.0, 1.0, 4.0])
+    with_gray = opponent_matrix(covariance + 5)
+    np.testing.assert_allclose(with_gray[0], opponent_matrix(covariance)[0], atol=0.25)
 
 
 @pytest.mark.parametrize(
-    "own", [np.zeros((3, 3)), np.ones((3, 3)), np.diag([1e-12, 1.0, 1.0]), np.eye(3)]
+    "covariance", [np.zeros((3, 3)), np.ones((3, 3)), np.diag([1e-12, 1.0, 1.0]), np.eye(3)]
 )
-def test_extreme_covariances_have_a_way_back(own):
-    matrix, pixels = opponent_matrix(own), RNG.normal(size=(3, 4, 3))
+def test_extreme_covariances_give_an_invertible_matrix(covariance):
+    matrix, pixels = opponent_matrix(covariance), RNG.normal(size=(3, 4, 3))
     assert np.all(np.isfinite(matrix))
     assert np.all(matrix[0] >= 0)
     np.testing.assert_allclose(from_opponent(to_opponent(pixels, matrix), matrix), pixels)
 
 
 @pytest.mark.parametrize("scale", [1, 0.1, 1e-3, 1e-5])
-def test_noise_is_spread_alike_over_opponent_channels_in_any_units(scale):
-    """One channel in other units: the matrix must stay far from singular in units of the noise."""
+def test_matrix_is_well_conditioned_for_channels_in_different_units(scale):
+    """In units of the noise of each channel, the matrix stays far from singular."""
     sigmas = np.array([1, 1, scale])
     matrix = opponent_matrix(np.diag(sigmas**2)) * sigmas
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
     assert np.linalg.cond(matrix) < 2
 
 
-def test_bits_do_not_depend_on_the_part():
-    matrix, pixels = opponent_matrix(covariance(3)), RNG.normal(size=(40, 37, 3))
+def test_bits_do_not_depend_on_the_crop():
+    matrix, pixels = opponent_matrix(random_covariance(3)), RNG.normal(size=(40, 37, 3))
     whole = to_opponent(pixels, matrix)
     np.testing.assert_array_equal(whole[:, 5:, 8:], to_opponent(pixels[5:, 8:], matrix))

@@ -1,4 +1,4 @@
-"""Rows run on threads: each once, results in order, and a clean stop whatever happens."""
+"""Threads process every row once, return results in order and stop cleanly after errors."""
 
 import gc
 import os
@@ -29,10 +29,10 @@ class Failure(Exception):
     pass
 
 
-# --- how many threads --------------------------------------------------------------------
+# --- number of threads -------------------------------------------------------------------
 
 
-def test_n_jobs():
+def test_n_jobs_gives_the_number_of_threads():
     assert resolve_n_jobs(None) == 1
     for n_jobs in (1, 7, 10**4, np.int64(3)):
         assert resolve_n_jobs(n_jobs) == n_jobs
@@ -40,8 +40,8 @@ def test_n_jobs():
     assert 1 <= resolve_n_jobs(-1) <= os.cpu_count()
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no processor affinity here")
-def test_all_processors_are_those_allowed():
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs os.sched_setaffinity")
+def test_n_jobs_minus_one_respects_the_processor_affinity():
     allowed = os.sched_getaffinity(0)
     try:
         os.sched_setaffinity(0, {min(allowed)})
@@ -51,7 +51,7 @@ def test_all_processors_are_those_allowed():
 
 
 @pytest.mark.parametrize("n_jobs", [0, -2, -100, 1.0, "2", True, [2]])
-def test_n_jobs_that_are_no_numbers_of_threads(n_jobs):
+def test_invalid_n_jobs_are_refused(n_jobs):
     image = np.zeros((3, 3))
     if type(n_jobs) is int:
         error, message = ValueError, rf"n_jobs={n_jobs} .* use 1, 2, \.\.\., or -1 for all"
@@ -64,7 +64,7 @@ def test_n_jobs_that_are_no_numbers_of_threads(n_jobs):
         bilateral_graph(image, n_jobs=n_jobs)
 
 
-def test_small_works_are_not_worth_threads(monkeypatch):
+def test_small_images_use_fewer_threads(monkeypatch):
     monkeypatch.setattr(parallel, "PIXELS_PER_THREAD", PIXELS_PER_THREAD)
     assert 1 < PIXELS_PER_THREAD < PIXELS_PER_CHUNK
     for n_pixels, expected in ((0, 1), (1, 1), (2, 2), (2.9, 2), (7.5, 7), (8, 8), (100, 8)):
@@ -83,18 +83,18 @@ def test_one_job_stays_on_the_calling_thread():
     assert seen == {threading.get_ident()}
 
 
-def test_every_thread_gets_work_and_a_later_stage_may_take_more():
+def test_every_thread_gets_work_and_later_stages_may_use_more_threads():
     with leaving_no_task(), RowExecutor(4) as executor:
-        for n_threads in (2, 4, 3):  # each barrier is passed only by so many threads at once
+        for n_threads in (2, 4, 3):  # each barrier needs this many threads at once
             meeting = threading.Barrier(n_threads, timeout=60)
             executor.run(lambda y0, y1, m=meeting: m.wait(), n_threads, rows_per_chunk=1)
 
 
-# --- which rows --------------------------------------------------------------------------
+# --- chunks of rows ----------------------------------------------------------------------
 
 
 def chunks_of(n_jobs, *arguments, **options):
-    """The chunks that `run` calls work with, from the top down."""
+    """Return the chunks of rows that `run` passes to the work, from the first row on."""
     chunks = []
     with RowExecutor(n_jobs) as executor:
         executor.run(lambda y0, y1: chunks.append((y0, y1)), *arguments, **options)
@@ -119,12 +119,12 @@ def test_chunks_cover_every_row_once(n_rows, width, n_jobs, rows_per_chunk):
 @settings(max_examples=60)
 @given(n_rows=st.integers(1, 2000), width=st.integers(1, 2**18), n_jobs=st.integers(2, 9))
 def test_every_thread_gets_many_chunks(n_rows, width, n_jobs):
-    """So that threads end at nearly the same time; fewer where they would be small."""
-    with pytest.MonkeyPatch.context() as patch:  # as large as outside of the tests
+    """Many chunks let the threads end at nearly the same time; small images have fewer."""
+    with pytest.MonkeyPatch.context() as patch:  # the value used outside the tests
         patch.setattr(parallel, "LEAST_PIXELS_PER_CHUNK", LEAST_PIXELS_PER_CHUNK)
         chunks = chunks_of(n_jobs, n_rows, width)
     if n_rows * width < n_jobs:
-        return  # threads are not worth their start
+        return  # too small for more than one thread
     for y0, y1 in chunks:
         assert y1 - y0 <= max(1, n_rows // (8 * n_jobs), LEAST_PIXELS_PER_CHUNK // width)
         assert y1 - y0 <= -(-n_rows // n_jobs)
@@ -178,7 +178,7 @@ def test_progress_of_a_graph_never_exceeds_its_total(kind, n_jobs):
     assert reports[-1] == (total, total)
 
 
-def test_progress_bar(capsys):
+def test_progress_true_draws_a_bar(capsys):
     with RowExecutor(2, True, total=20, description="work") as executor:
         executor.run(lambda y0, y1: None, 20, rows_per_chunk=1)
         shown = capsys.readouterr().err
@@ -192,8 +192,8 @@ def test_progress_bar(capsys):
 @JOBS
 @pytest.mark.parametrize("error", [Failure, KeyboardInterrupt, MemoryError, SystemExit])
 @pytest.mark.parametrize("place", ["work", "ordered work", "consume", "progress"])
-def test_errors_come_out(place, error, n_jobs):
-    """Soon, with nothing still running; and the same executor can be used again."""
+def test_errors_are_raised_and_the_executor_stays_usable(place, error, n_jobs):
+    """When an error is raised, no work is running and not all of it was started."""
     begun, running, failing = [], [], True
 
     def fail(where, row):
@@ -224,7 +224,7 @@ def test_errors_come_out(place, error, n_jobs):
                 assert not running
                 assert len(begun) < 1000
                 if place == "progress":
-                    break  # the count of rows goes on, so the error would not come again
+                    break  # the count of rows continues, so row 5 is not reported again
             failing = False
             begun.clear()
             executor.run(work, 3, rows_per_chunk=1)
@@ -232,14 +232,14 @@ def test_errors_come_out(place, error, n_jobs):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signal.setitimer")
 def test_control_c_at_any_moment_stops_all_threads():
     answers = python(
         """
         import faulthandler, random, signal, threading, time
         from nnk_image.base.parallel import RowExecutor
 
-        def starting_a_thread(frame):  # `start` is not safe: Python's locks would stay taken
+        def starting_a_thread(frame):  # interrupting `start` would leave a lock held
             here = frame is not None
             return here and (frame.f_code.co_name == "start" or starting_a_thread(frame.f_back))
 
@@ -262,7 +262,7 @@ def test_control_c_at_any_moment_stops_all_threads():
         signal.signal(signal.SIGALRM, interrupt)
         random.seed(1)
         for trial in range(500):
-            faulthandler.dump_traceback_later(600, exit=True)  # it hangs: say where
+            faulthandler.dump_traceback_later(600, exit=True)  # if it hangs, show where
             running = []
             try:
                 signal.setitimer(signal.ITIMER_REAL, random.uniform(0.0002, 0.003))
@@ -278,11 +278,11 @@ def test_control_c_at_any_moment_stops_all_threads():
     assert answers == ["done"]
 
 
-# --- threads that do not live, and what outlives them --------------------------------------
+# --- failing threads, memory and forked processes ----------------------------------------
 
 
-def test_threads_that_do_not_start_are_an_error(monkeypatch):
-    """And those that did start are gone."""
+def test_failing_to_start_a_thread_raises_an_error(monkeypatch):
+    """The threads that did start are stopped."""
     expected, start, started = graph_sum(image_graph(GRAY)), threading.Thread.start, []
 
     def only_one(thread):
@@ -299,29 +299,29 @@ def test_threads_that_do_not_start_are_an_error(monkeypatch):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_nothing_done_is_held_until_the_next_stage(n_jobs):
-    """It would be images, as many again as the next stage needs."""
+def test_finished_work_is_released_before_the_next_stage(n_jobs):
+    """Otherwise the images of one stage would stay in memory during the next."""
 
     class Image:
         pass
 
     image = Image()
     held = weakref.ref(image)
-    gc.disable()  # nor are there circles
+    gc.disable()  # reference counting alone must release the image
     try:
         with RowExecutor(n_jobs) as executor:
             executor.run(lambda y0, y1, _=image: None, 9, rows_per_chunk=1)
             del image
             give_up = time.monotonic() + 30
             while held() is not None and time.monotonic() < give_up:
-                time.sleep(1e-3)  # the other threads are just at their last words
+                time.sleep(1e-3)  # the other threads may be about to end
             assert held() is None
     finally:
         gc.enable()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_forked_child_works_after_its_parent():
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_forked_processes_start_their_own_threads():
     answers = python(
         """
         import multiprocessing
@@ -337,7 +337,7 @@ def test_a_forked_child_works_after_its_parent():
 
         fork = multiprocessing.get_context("fork")
         queue = fork.SimpleQueue()
-        with RowExecutor(2) as executor:  # threads may live on from one run to the next
+        with RowExecutor(2) as executor:  # its threads live until the context ends
             executor.run(lambda y0, y1: None, 8, rows_per_chunk=1)
             own = answer()
             children = [fork.Process(target=report, args=(queue,)) for _ in range(2)]
@@ -358,13 +358,13 @@ def test_a_forked_child_works_after_its_parent():
 def test_blas_has_one_thread_while_any_call_asks_for_it():
     libraries = ThreadpoolController().select(user_api="blas")
 
-    def most():
+    def n_blas_threads():
         return max((library["num_threads"] for library in libraries.info()), default=1)
 
     with libraries.limit(limits=2):
-        before = most()
+        before = n_blas_threads()
         with one_blas_thread:
             with one_blas_thread:
-                assert most() == 1
-            assert most() == 1
-        assert most() == before
+                assert n_blas_threads() == 1
+            assert n_blas_threads() == 1
+        assert n_blas_threads() == before

@@ -1,4 +1,4 @@
-"""The bar says how much is done and how long the rest takes, on one line."""
+"""The progress bar shows the share that is done and the time left, on one line."""
 
 import sys
 from types import SimpleNamespace
@@ -22,13 +22,13 @@ from nnk_image.base.progress import Bar, bar_of
         (1.0, 5.0, "[########################] 100 %, 0:00:00 left"),
     ],
 )
-def test_time_left_is_in_proportion(share, seconds, text):
+def test_bar_shows_the_share_done_and_the_time_left(share, seconds, text):
     assert bar_of(share, seconds) == text
 
 
 @pytest.fixture
 def lines(monkeypatch):
-    """What stands on a terminal of 60 columns after each time it is drawn, and a clock."""
+    """Return the lines drawn on a terminal of 60 columns, and a clock that tests can set."""
     drawn, now = [], [0.0]
     terminal = SimpleNamespace(
         write=lambda text: text and drawn.append(text.rstrip()), flush=lambda: None
@@ -55,7 +55,7 @@ def test_a_bar_is_drawn_ten_times_a_second_and_erased(lines):
     assert drawn[-1] == ""
 
 
-def test_progress_true_needs_no_other_package(capsys):
+def test_denoise_draws_a_bar_on_standard_error_and_erases_it(capsys):
     image = np.random.default_rng(0).normal(100, 10, (64, 64))
     denoise(image, 10, progress=True)
     out, err = capsys.readouterr()
@@ -64,7 +64,7 @@ def test_progress_true_needs_no_other_package(capsys):
     assert not err.split("\r")[-2].strip()
 
 
-def test_without_standard_error_nothing_is_drawn(monkeypatch):
+def test_progress_works_without_standard_error(monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
     bar = Bar("denoise")
     bar.update(1, 2)

@@ -1,4 +1,4 @@
-"""Images at half size and back."""
+"""Halving images and doubling them again."""
 
 import numpy as np
 import pytest
@@ -26,12 +26,12 @@ def test_any_shape_is_halved_and_doubled(shape):
     np.testing.assert_allclose(full, ramp, atol=1)
 
 
-def test_a_ramp_comes_back_but_at_its_ends():
+def test_a_ramp_is_restored_except_at_the_borders():
     ramp = np.add.outer(2.0 * np.arange(12), np.arange(10))[None]
     back = double(halve(ramp), (12, 10))
     np.testing.assert_allclose(back[:, 2:-2, 2:-2], ramp[:, 2:-2, 2:-2])
 
 
 @pytest.mark.parametrize("shape", [(200, 201), (60, 50, 64)])
-def test_halving_keeps_the_strength_of_white_noise(shape):
+def test_halving_keeps_the_standard_deviation_of_white_noise(shape):
     assert abs(halve(RNG.normal(0, 1, (1, *shape))).std() - 1) < 0.02

@@ -1,4 +1,4 @@
-"""Tiles cover the image, with the overlap that they need."""
+"""Tiles cover the image with the required overlap."""
 
 import math
 
@@ -9,7 +9,7 @@ from nnk_image.base.reach import Reach, cut, largest_side
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_cores_cover_the_image_once_and_borders_are_there(seed):
+def test_cores_cover_the_image_once_and_have_the_required_border(seed):
     rng = np.random.default_rng(seed)
     axes = int(rng.integers(2, 5))
     shape = tuple(rng.integers(1, 40, axes).tolist())
@@ -52,5 +52,5 @@ def test_tiles_are_as_large_as_allowed_and_no_larger():
         (4, (1, 3, 3), "normalized", (0, 6, 13)),
     ],
 )
-def test_reach_of_polynomials(order, window, kind, border):
+def test_overlap_of_polynomials_of_the_laplacian(order, window, kind, border):
     assert Reach.of_polynomial(order, window, kind).border == border

@@ -1,4 +1,4 @@
-"""The papers' experiments run on tiny images, and compute what they say."""
+"""The papers' experiments run on tiny images, and their computations are correct."""
 
 import csv
 import re
@@ -16,7 +16,7 @@ import nnk_image
 from nnk_image.io import ImageFileError
 
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT))  # last: an installed nnk_image goes first
+sys.path.append(str(ROOT))  # last, so that an installed nnk_image is found first
 pytest.importorskip("pywt")
 
 from benchmarks import noise, noises, peers  # noqa: E402
@@ -33,8 +33,8 @@ PICTURES = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:Level value")  # pywt, on images this small
-def test_all_figures_and_the_report(tmp_path, monkeypatch):
+@pytest.mark.filterwarnings("ignore:Level value")  # from pywt, because the images are small
+def test_report_contains_all_figures_and_claims(tmp_path, monkeypatch):
     monkeypatch.setattr(denoising, "SIGMAS", (10, 30))
     text = reproduce(FIGURES, PICTURES, tmp_path).read_text()
     claims = re.findall(rf"\| ({HOLDS}|{PARTLY}|{FAILS}) \|", text)
@@ -48,7 +48,7 @@ def test_all_figures_and_the_report(tmp_path, monkeypatch):
             assert {row["image"] for row in csv.DictReader(file)} == {"face", "grass"}
 
 
-def test_the_images_may_be_a_folder(tmp_path, capsys):
+def test_images_are_read_from_a_folder(tmp_path, capsys):
     arguments = ["bands", "--images", str(tmp_path), "--out", str(tmp_path / "out")]
     with pytest.raises(SystemExit):
         main(arguments)
@@ -62,11 +62,11 @@ BENCHMARKS = sorted(path.stem for path in (ROOT / "benchmarks").glob("[!_]*.py")
 
 
 @pytest.mark.parametrize("name", [*BENCHMARKS, *(f"papers.{name}" for name in POINTS.values())])
-def test_benchmarks_find_what_they_import(name):
+def test_benchmarks_can_be_imported(name):
     import_module(f"benchmarks.{name}")
 
 
-def test_noise_of_images_in_a_folder(tmp_path, monkeypatch):
+def test_noise_tables_of_images_in_a_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(noises, "KINDS", ["binomial", "rows"])
     Image.fromarray(CAMERA[40:90, 100:150]).save(tmp_path / "face.png")
     options = SimpleNamespace(noise_images=tmp_path, noise_tables=["correlated", "uneven"])
@@ -76,20 +76,21 @@ def test_noise_of_images_in_a_folder(tmp_path, monkeypatch):
     assert uneven.rows[0]["map"] > uneven.rows[0]["noisy"] + 3
 
 
-def test_folders_without_what_a_table_needs_are_refused(tmp_path):
+def test_folders_without_suitable_files_are_refused(tmp_path):
     with pytest.raises(ImageFileError, match=r"has no \.npy files"):
         read_volumes(tmp_path)
     Image.fromarray(np.stack([CAMERA] * 3, -1)).save(tmp_path / "color.png")
     assert [name for name, _ in read_8_bit_images(tmp_path)] == ["color"]
     with pytest.raises(ImageFileError, match=r"color\.png: is not an 8-bit grayscale image"):
         read_8_bit_images(tmp_path, color=False)
-    Image.fromarray(CAMERA.astype(np.uint16)).save(tmp_path / "deep.png")  # its noise is not 0-255
+    # The noise levels of the benchmarks assume values from 0 to 255.
+    Image.fromarray(CAMERA.astype(np.uint16)).save(tmp_path / "deep.png")
     with pytest.raises(ImageFileError, match=r"deep\.png: is not an 8-bit image, but .* uint16"):
         read_8_bit_images(tmp_path)
 
 
 @pytest.mark.parametrize("shape", [(17, 23), (12, 15, 3)])
-def test_bilateral_filter_is_the_graph_with_its_own_weight(shape):
+def test_bilateral_filter_equals_averaging_on_the_bilateral_graph(shape):
     noisy = np.random.default_rng(0).normal(100, 40, shape)
     axis = 2 if len(shape) == 3 else None
     graph = nnk_image.bilateral_graph(noisy, 11, 2.0, 34.0, channel_axis=axis)
@@ -100,7 +101,7 @@ def test_bilateral_filter_is_the_graph_with_its_own_weight(shape):
     np.testing.assert_allclose(ours, expected, rtol=1e-12)
 
 
-def test_exact_nnk_on_the_window_is_that_of_scipy():
+def test_exact_nnk_weights_equal_those_of_scipy_nnls():
     image = CAMERA[80:92, 90:105]
     whole = nnk_image.bilateral_graph(image, 5, 1.5, 25)
     _, exact = time.exact_nnk(whole, image)
@@ -111,7 +112,7 @@ def test_exact_nnk_on_the_window_is_that_of_scipy():
         np.testing.assert_allclose(exact[[node]].toarray()[0], expected, atol=1e-7)
 
 
-def test_chebyshev_by_scipy_is_the_transform():
+def test_chebyshev_polynomials_by_scipy_equal_the_wavelet_transform():
     image = np.random.default_rng(2).random((14, 11))
     graph = nnk_image.bilateral_graph(image, 5, sigma_f=0.3)
     wavelets = nnk_image.SpectralGraphWavelets(graph, order=12)
@@ -125,7 +126,7 @@ def test_chebyshev_by_scipy_is_the_transform():
     ("nnk_edges", "nnk_ms", "verdicts"),
     [(50, 1.0, [HOLDS, HOLDS]), (150, 4.0, [FAILS, PARTLY]), (900, 16.0, [FAILS, FAILS])],
 )
-def test_claims_follow_from_the_rows(nnk_edges, nnk_ms, verdicts):
+def test_verdicts_follow_from_the_measurements(nnk_edges, nnk_ms, verdicts):
     rows = [
         {"image": "a", "graph": graph, "edges": edges, "neighbors": edges / 50}
         | {f"{operation}_ms": ms for operation in sparsity.OPERATIONS}

@@ -1,4 +1,4 @@
-"""The command line: what it prints, writes and refuses."""
+"""Output, files and errors of the `nnk-image` commands."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ from nnk_image.base.parallel import resolve_n_jobs
 
 
 class TestDenoise:
-    def test_writes_what_denoise_returns(self, capsys, photo, tmp_path):
+    def test_writes_the_result_of_denoise(self, capsys, photo, tmp_path):
         out = tmp_path / "out.png"
         status, text, err = run(capsys, "denoise", photo, out, "--sigma", "15")
         assert (status, err) == (0, "")
@@ -23,7 +23,7 @@ class TestDenoise:
         expected = np.clip(np.rint(expected), 0, 255).astype(np.uint8)
         np.testing.assert_array_equal(np.asarray(Image.open(out)), expected)
 
-    def test_a_model_is_printed_written_and_used(self, capsys, photo, tmp_path):
+    def test_noise_model_is_printed_saved_and_used(self, capsys, photo, tmp_path):
         model, plot, out = (tmp_path / name for name in ("m.json", "m.png", "out.png"))
         status, text, err = run(capsys, "noise", photo, "--out", model, "--plot", plot)
         assert (status, err) == (0, "")
@@ -47,10 +47,10 @@ class TestDenoise:
         assert run(capsys, "denoise", photo, out, *again, "10", "--strength", "1.5")[0] == 0
         assert run(capsys, "denoise", photo, blind, *again, "15")[0] == 0
         first, second = (np.asarray(Image.open(file)) for file in (out, blind))
-        between = (second > 60) & (second < 195)  # clipping depends on the level itself
+        between = (second > 60) & (second < 195)  # clipping depends on the noise level itself
         np.testing.assert_array_equal(first[between], second[between])
 
-    def test_what_contradicts_or_is_no_model_is_refused(self, capsys, photo, tmp_path):
+    def test_contradictory_options_and_invalid_models_are_refused(self, capsys, photo, tmp_path):
         other = tmp_path / "other.json"
         other.write_text("[]")
         colors = tmp_path / "colors.json"
@@ -72,7 +72,7 @@ class TestDenoise:
             assert message in err
             assert not (tmp_path / "out.png").exists()
 
-    def test_a_picture_without_noise_is_told(self, capsys, tmp_path):
+    def test_an_image_without_noise_gives_a_message(self, capsys, tmp_path):
         clean = tmp_path / "clean.png"
         ramp = np.tile(np.arange(0, 200, 2, dtype=np.uint8), (80, 1))
         Image.fromarray(ramp).save(clean)
@@ -84,7 +84,7 @@ class TestDenoise:
         assert status == 0
         assert "the given noise, 0.05 in the units of the file, changes no value" in err
 
-    def test_estimates_sigma_and_reports_it(self, capsys, photo, tmp_path):
+    def test_estimated_noise_is_reported(self, capsys, photo, tmp_path):
         report = tmp_path / "report.json"
         out = tmp_path / "o.png"
         status, text, _ = run(capsys, "denoise", photo, out, "--json", report)
@@ -114,7 +114,7 @@ class TestDenoise:
             (("PHOTO", "out.png", "--max-pixels", "10"), "raise the limit (--max-pixels) to"),
         ],
     )
-    def test_failures_are_one_line_and_status_1(
+    def test_errors_are_one_line_and_exit_status_1(
         self, capsys, photo, tmp_path, monkeypatch, arguments, message
     ):
         monkeypatch.chdir(tmp_path)
@@ -127,19 +127,19 @@ class TestDenoise:
         assert message in err
         assert not (tmp_path / "out.png").exists()
 
-    def test_folder_to_new_folder(self, capsys, photo, tmp_path):
+    def test_folder_to_a_new_folder(self, capsys, photo, tmp_path):
         photo.rename(photo.parent / "a.png")
         Image.open(photo.parent / "a.png").convert("1").save(photo.parent / "b.pbm")
         status, text, err = run(capsys, "denoise", photo.parent, tmp_path / "out", "--sigma", "9")
         assert (status, err) == (0, "")
         assert text.count("\n") == 2
-        # .pbm holds black and white only: another name for the result.
+        # PBM holds only black and white, so the result is written as PNG.
         assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["a.png", "b.png"]
         alone = tmp_path / "alone.png"
         assert run(capsys, "denoise", photo.parent / "a.png", alone, "--sigma", "9")[0] == 0
         assert (tmp_path / "out" / "a.png").read_bytes() == alone.read_bytes()
 
-    def test_patterns_and_files_to_a_folder_that_is_there(self, capsys, photo, tmp_path):
+    def test_patterns_and_files_to_an_existing_folder(self, capsys, photo, tmp_path):
         (tmp_path / "other").mkdir()
         other = tmp_path / "other" / "second.png"
         other.write_bytes(photo.read_bytes())
@@ -170,13 +170,13 @@ class TestDenoise:
         assert bad == {"input": str(photo.parent / "bad.png"), "error": first[11:]}
         assert good["sigma"] == 9
 
-    def test_a_wrong_option_is_told_once(self, capsys, photo, tmp_path):
+    def test_an_invalid_option_is_reported_once(self, capsys, photo, tmp_path):
         (photo.parent / "second.png").write_bytes(photo.read_bytes())
         status, text, err = run(capsys, "denoise", photo.parent, tmp_path / "o", "--sigma", "-3")
         assert (status, text, err.count("\n")) == (1, "", 1)
         assert not (tmp_path / "o").exists()
 
-    def test_two_images_never_become_one(self, capsys, photo, tmp_path):
+    def test_two_images_with_the_same_output_are_refused(self, capsys, photo, tmp_path):
         (tmp_path / "other").mkdir()
         (tmp_path / "other" / photo.name).write_bytes(photo.read_bytes())
         arguments = ("denoise", photo, tmp_path / "other", tmp_path / "out")
@@ -184,7 +184,7 @@ class TestDenoise:
         assert status == 1
         assert "would both be written to" in err
 
-    def test_many_images_need_a_folder(self, capsys, photo, tmp_path):
+    def test_several_images_need_an_output_folder(self, capsys, photo, tmp_path):
         out = tmp_path / "out.png"
         for exists in (False, True):
             if exists:
@@ -196,7 +196,7 @@ class TestDenoise:
 
 
 class TestCompaction:
-    def test_files(self, capsys, photo, tmp_path):
+    def test_report_and_plot_show_the_energy_compaction(self, capsys, photo, tmp_path):
         files = {k: tmp_path / f"energy.{k}" for k in ("json", "png")}
         status, out, err = run(
             capsys,
@@ -220,9 +220,9 @@ class TestCompaction:
             assert plot.width > 200
         assert f"{100 * expected.reduction:.1f} % fewer edges" in out
 
-    def test_folder(self, capsys, photo):
+    def test_summary_of_a_folder(self, capsys, photo):
         other = photo.with_name("other.png")
-        for number in (1, 2):  # one image needs no summary
+        for number in (1, 2):  # a single image has no summary
             status, out, err = run(
                 capsys, "compaction", photo.parent, "--orders", "4", "--sigma-f", 30
             )
@@ -231,7 +231,7 @@ class TestCompaction:
             other.write_bytes(photo.read_bytes())
         assert "2 images: the NNK graph has" in out
 
-    def test_blocks(self, capsys, photo, tmp_path):
+    def test_coding_gain_of_blocks_is_reported(self, capsys, photo, tmp_path):
         other, report, plot = photo.parent / "other.png", tmp_path / "e.json", tmp_path / "e.png"
         Image.open(photo).transpose(Image.Transpose.ROTATE_90).save(other)
         arguments = ("--orders", "4", "--blocks", "8", "--json", report, "--plot", plot)
@@ -279,12 +279,12 @@ class TestCompaction:
             (("--plot", "nowhere/p.png"), "does not exist"),
         ],
     )
-    def test_bad_options(self, capsys, photo, arguments, message):
+    def test_invalid_options_are_refused(self, capsys, photo, arguments, message):
         status, _, err = run(capsys, "compaction", photo, *arguments)
         assert status == 1
         assert message in err
 
-    def test_nothing_to_measure(self, capsys, tmp_path):
+    def test_no_plot_is_written_if_all_images_fail(self, capsys, tmp_path):
         flat = tmp_path / "flat.png"
         Image.new("L", (20, 20), 7).save(flat)
         plot = tmp_path / "e.png"
@@ -294,7 +294,7 @@ class TestCompaction:
 
 
 class TestGraph:
-    def test_figures_file_and_picture(self, capsys, photo, tmp_path):
+    def test_graph_is_saved_plotted_and_reported(self, capsys, photo, tmp_path):
         files = {k: tmp_path / f"graph.{k}" for k in ("npz", "png", "json")}
         status, text, err = run(
             capsys,
@@ -315,21 +315,21 @@ class TestGraph:
             assert picture.width > 600
 
     @pytest.mark.parametrize("extension", ["svg", "pdf"])
-    def test_other_pictures(self, capsys, photo, tmp_path, extension):
+    def test_plots_are_written_in_vector_formats(self, capsys, photo, tmp_path, extension):
         picture = tmp_path / f"degrees.{extension}"
         assert run(capsys, "graph", photo, "--kind", "bilateral", "--plot", picture)[0] == 0
         start = {"svg": b"<?xml", "pdf": b"%PDF"}[extension]
         assert picture.read_bytes().startswith(start)
 
-    def test_colour_is_a_graph_of_colours(self, capsys, photo, tmp_path):
-        colour = np.stack([np.asarray(Image.open(photo))[:, k : k + 60] for k in (0, 9, 18)], -1)
-        path, out = tmp_path / "colour.png", tmp_path / "c.npz"
-        Image.fromarray(colour).save(path)
+    def test_color_images_give_a_color_graph(self, capsys, photo, tmp_path):
+        color = np.stack([np.asarray(Image.open(photo))[:, k : k + 60] for k in (0, 9, 18)], -1)
+        path, out = tmp_path / "color.png", tmp_path / "c.npz"
+        Image.fromarray(color).save(path)
         assert run(capsys, "graph", path, "--out", out)[0] == 0
-        expected = nnk_image.image_graph(colour, channel_axis=-1).adjacency
+        expected = nnk_image.image_graph(color, channel_axis=-1).adjacency
         assert (nnk_image.ImageGraph.load(out).adjacency != expected).nnz == 0
 
-    def test_folder(self, capsys, photo, tmp_path):
+    def test_graphs_of_a_folder(self, capsys, photo, tmp_path):
         (photo.parent / "bad.png").write_bytes(b"hello, world")
         out = tmp_path / "graphs"
         status, text, err = run(capsys, "graph", photo.parent, "--out", out, "--plot", out)
@@ -350,7 +350,9 @@ class TestGraph:
             (("--max-pixels", "10"), "--max-pixels"),
         ],
     )
-    def test_bad_options(self, capsys, photo, tmp_path, monkeypatch, arguments, message):
+    def test_invalid_options_are_refused(
+        self, capsys, photo, tmp_path, monkeypatch, arguments, message
+    ):
         monkeypatch.chdir(tmp_path)
         status, out, err = run(capsys, "graph", photo, *arguments)
         assert (status, out) == (1, "")
@@ -370,12 +372,12 @@ class TestDemo:
         with Image.open(out) as picture:
             assert picture.width > 1000
 
-    def test_bad_sigma(self, capsys, tmp_path):
+    def test_negative_sigma_is_refused(self, capsys, tmp_path):
         assert run(capsys, "demo", "--sigma", "-1", "--out", tmp_path / "d.png")[0] == 1
 
 
 class TestProcess:
-    def test_version(self):
+    def test_version_names_the_simd_variant_and_the_threads(self):
         done = process("--version")
         assert done.returncode == 0
         variant, n = nnk_image._core.simd_variant(), resolve_n_jobs(-1)
@@ -383,7 +385,7 @@ class TestProcess:
         assert done.stdout == expected
 
     @pytest.mark.parametrize("arguments", [(), ("denoise",), ("denoise", "a", "b", "--sigma", "x")])
-    def test_wrong_usage_is_status_2(self, arguments):
+    def test_wrong_usage_has_exit_status_2(self, arguments):
         done = process(*arguments)
         assert done.returncode == 2
         assert "usage:" in done.stderr

@@ -1,4 +1,4 @@
-"""A damaged TIFF costs one line on standard error, and no logs of tifffile."""
+"""A damaged TIFF file gives a one-line error, and no log messages of tifffile."""
 
 import io
 import random
@@ -34,17 +34,17 @@ FILES = {name: by_pillow(name) for name in ("tiff_lzw", "jpeg", "group4", "tiff_
 
 
 def damaged(content, seed):
-    """The file with some bytes changed, and perhaps cut short."""
-    random_of = random.Random(seed)
+    """Return the file with some bytes changed, and possibly truncated."""
+    rng = random.Random(seed)
     content = bytearray(content)
-    for _ in range(random_of.randint(1, 4)):
-        content[random_of.randrange(8, len(content))] = random_of.randrange(256)
-    return content[: random_of.randrange(len(content) // 2, len(content) + 1)]
+    for _ in range(rng.randint(1, 4)):
+        content[rng.randrange(8, len(content))] = rng.randrange(256)
+    return content[: rng.randrange(len(content) // 2, len(content) + 1)]
 
 
 @pytest.mark.parametrize("content", FILES.values(), ids=FILES)
-def test_damage_is_told_in_one_line(content, tmp_path, capsys, monkeypatch):
-    """Of what we say; libtiff may add a line of its own to the file descriptor."""
+def test_damaged_files_give_a_one_line_error(content, tmp_path, capsys, monkeypatch):
+    """Only the messages of Python are checked; libtiff may write to the file descriptor itself."""
     monkeypatch.chdir(tmp_path)
     refused = 0
     for seed in range(40):

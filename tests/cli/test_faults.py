@@ -1,7 +1,7 @@
-"""The command line's answers to bad files and bad circumstances.
+"""Errors of the command line: bad files, full disks, closed streams.
 
-Each with its exit status and one line on standard error; whatever happens, a file that was
-there before is whole afterwards: the old one, or the complete new one.
+Each error has its exit status and one line on standard error. Afterwards an existing output file
+is either unchanged or completely rewritten.
 """
 
 import json
@@ -34,7 +34,9 @@ FILES = {
 
 @pytest.mark.parametrize("name", ["denoise", "graph", "compaction"])
 @pytest.mark.parametrize(("content", "message"), FILES.values(), ids=FILES)
-def test_bad_files(capsys, photo, tmp_path, name, content, message):
+def test_bad_files_are_refused_and_leave_the_output_unchanged(
+    capsys, photo, tmp_path, name, content, message
+):
     bad, out = tmp_path / "bad.png", tmp_path / ("out.tif" if name == "denoise" else "out.png")
     bad.write_bytes(content(photo))
     out.write_bytes(b"old content")
@@ -58,7 +60,7 @@ def test_bad_files(capsys, photo, tmp_path, name, content, message):
         ("x" * 5000, "no such file or folder" if os.name == "nt" else "too long"),
     ],
 )
-def test_nothing_there(capsys, tmp_path, monkeypatch, name, source, message):
+def test_missing_inputs_are_reported(capsys, tmp_path, monkeypatch, name, source, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     status, out, err = run(capsys, name, source, *(["out.png"] if name == "denoise" else []))
@@ -68,7 +70,7 @@ def test_nothing_there(capsys, tmp_path, monkeypatch, name, source, message):
 
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("shape", [(24, 28), (24, 28, 3), (5, 24, 28)])
-def test_pixels_that_are_not_finite_are_left_out(capsys, tmp_path, shape):
+def test_nonfinite_pixels_are_masked_with_a_warning(capsys, tmp_path, shape):
     pixels = np.random.default_rng(0).normal(100, 9, shape).astype(np.float32)
     pixels[4, 5], pixels.flat[0] = np.nan, np.inf
     path, out = tmp_path / "nan.tif", tmp_path / "out.tif"
@@ -88,7 +90,7 @@ def test_pixels_that_are_not_finite_are_left_out(capsys, tmp_path, shape):
     assert np.nanstd(clean[np.isfinite(clean)]) < 5
 
 
-def test_no_pixel_is_finite(capsys, tmp_path):
+def test_images_without_finite_pixels_are_refused(capsys, tmp_path):
     path = tmp_path / "nan.npy"
     np.save(path, np.full((20, 20), np.nan))
     status, out, err = run(capsys, "noise", path)
@@ -96,12 +98,12 @@ def test_no_pixel_is_finite(capsys, tmp_path):
     assert err == f"nnk-image: {path}: all values are NaN or infinite\n"
 
 
-def test_advice_names_options(capsys, tmp_path):
+def test_error_messages_name_command_line_options(capsys, tmp_path):
     np.save(tmp_path / "small.npy", np.eye(5))
     status, _, err = run(capsys, "denoise", tmp_path / "small.npy", tmp_path / "out.npy")
     assert status == 1
     assert err.endswith("check --axes, or give --sigma to denoise\n")
-    name = tmp_path / "sigma_f n_jobs.npy"  # a name is no advice
+    name = tmp_path / "sigma_f n_jobs.npy"  # option names in file names are kept
     np.save(name, 300 * np.eye(5))
     status, _, err = run(capsys, "graph", name)
     assert status == 1
@@ -109,8 +111,8 @@ def test_advice_names_options(capsys, tmp_path):
     assert "pass --sigma-f in the image's units, such as 10 for values up to 255\n" in err
 
 
-def test_unreadable(capsys, photo, tmp_path, monkeypatch):
-    """Permissions do not stop root, so the refusal is the test's own."""
+def test_unreadable_files_are_reported(capsys, photo, tmp_path, monkeypatch):
+    """Root may read every file, so the test raises the error itself."""
 
     def refuse(*_):
         raise PermissionError(13, "Permission denied")
@@ -127,11 +129,11 @@ BAD_OUTPUTS = {
     "no extension": ("out", "or end it with / for a folder"),
 }
 if hasattr(os, "mkfifo"):
-    BAD_OUTPUTS["no ordinary file"] = "pipe.png", "is not an ordinary file and will not be replaced"
+    BAD_OUTPUTS["special file"] = "pipe.png", "is not an ordinary file and will not be replaced"
 
 
 @pytest.mark.parametrize(("output", "message"), BAD_OUTPUTS.values(), ids=BAD_OUTPUTS)
-def test_bad_outputs(capsys, photo, tmp_path, monkeypatch, output, message):
+def test_bad_output_paths_are_refused(capsys, photo, tmp_path, monkeypatch, output, message):
     monkeypatch.chdir(tmp_path)
     if output == "pipe.png":
         os.mkfifo(output)
@@ -148,7 +150,7 @@ def test_reports_that_cannot_be_written_are_refused_early(capsys, photo, tmp_pat
     assert "folder.png: is a folder; add a file name to it" in err
 
 
-# --- kinds of files ----------------------------------------------------------------------
+# --- pixel formats -----------------------------------------------------------------------
 
 
 def denoised(pixels, sigma=15, **options):
@@ -156,15 +158,15 @@ def denoised(pixels, sigma=15, **options):
     return np.clip(np.rint(nnk_image.denoise(pixels, sigma, **options)), 0, top)
 
 
-def test_alpha_is_kept_in_place(capsys, photo, tmp_path):
-    grey = np.asarray(Image.open(photo))
-    alpha = np.arange(grey.size, dtype=np.uint8).reshape(grey.shape)
+def test_alpha_is_kept_when_the_input_is_overwritten(capsys, photo, tmp_path):
+    gray = np.asarray(Image.open(photo))
+    alpha = np.arange(gray.size, dtype=np.uint8).reshape(gray.shape)
     path = tmp_path / "alpha.png"
-    Image.fromarray(np.stack([grey, grey, grey, alpha], axis=-1)).save(path)
+    Image.fromarray(np.stack([gray, gray, gray, alpha], axis=-1)).save(path)
     assert run(capsys, "denoise", path, path, "--sigma", "15", "--overwrite")[0] == 0
     result = np.asarray(Image.open(path))
     np.testing.assert_array_equal(result[..., 3], alpha)
-    assert (result[..., 0] != grey).any()
+    assert (result[..., 0] != gray).any()
 
 
 def test_16_bit_stays_16_bit(capsys, photo, tmp_path):
@@ -180,13 +182,13 @@ def test_16_bit_stays_16_bit(capsys, photo, tmp_path):
     assert "JPEG cannot hold uint16; write .png or .tif" in err
 
 
-# --- disks, signals ----------------------------------------------------------------------
+# --- disk and memory ---------------------------------------------------------------------
 
 
 @only_on_posix
 @pytest.mark.parametrize("name", ["denoise", "graph"])
-def test_files_limited_in_size(photo, tmp_path, name):
-    """What the system really does when a file can grow no further."""
+def test_outputs_beyond_the_file_size_limit_are_left_unchanged(photo, tmp_path, name):
+    """The limit is set in the operating system."""
     out = tmp_path / ("out.png" if name == "denoise" else "out.npz")
     out.write_bytes(b"old content")
     target = [out, "--sigma", "15"] if name == "denoise" else ["--out", out]
@@ -197,13 +199,13 @@ def test_files_limited_in_size(photo, tmp_path, name):
         f"nnk-image: {out}: could not be written (File too large) and was left as it was; "
         "make room or choose another place"
     )
-    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":  # earlier ones leave a zip file open
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":  # earlier versions leave a zip file open
         assert (nothing, zip_file) == ("\n", "")
     assert out.read_bytes() == b"old content"
     assert {p.name for p in tmp_path.iterdir()} == {out.name, "photos"}
 
 
-def test_out_of_memory(capsys, photo, tmp_path, monkeypatch):
+def test_memory_errors_are_one_line(capsys, photo, tmp_path, monkeypatch):
     def full(*_, **__):
         raise MemoryError("denoise needs 7.0 TiB")
 
@@ -215,7 +217,7 @@ def test_out_of_memory(capsys, photo, tmp_path, monkeypatch):
 # --- standard streams --------------------------------------------------------------------
 
 
-def test_warnings_are_plain_lines_each_with_its_file(tmp_path):
+def test_warnings_are_single_lines_that_name_the_file(tmp_path):
     rng = np.random.default_rng(0)
     names = [str(tmp_path / name) for name in ("a.gif", "b.gif")]
     for name in names:
@@ -232,17 +234,17 @@ def test_warnings_are_plain_lines_each_with_its_file(tmp_path):
 
 
 @only_on_posix
-def test_progress_bar_on_a_terminal(photo, tmp_path):
+def test_progress_bar_is_drawn_on_a_terminal_and_erased(photo, tmp_path):
     arguments = command("denoise", photo, tmp_path / "o.png", "--sigma", "15")
     done, shown = on_a_terminal(arguments)
     assert done.returncode == 0
     assert b"\rdenoise [" in shown
     assert b" %" in shown
     assert b"denoise [" not in done.stdout
-    assert shown.endswith(b"\r" + b" " * 79 + b"\r")  # the line is empty again
+    assert shown.endswith(b"\r" + b" " * 79 + b"\r")  # the bar is erased
 
 
-def test_broken_pipe(photo):
+def test_a_broken_pipe_gives_no_message(photo):
     child = subprocess.Popen(
         command("compaction", photo, "--orders", "4"),
         stdout=subprocess.PIPE,
@@ -258,7 +260,7 @@ def test_broken_pipe(photo):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_standard_output_full(photo, unbuffered):
+def test_a_full_standard_output_is_reported(photo, unbuffered):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             command("graph", photo),
@@ -277,7 +279,7 @@ def test_standard_output_full(photo, unbuffered):
 @pytest.mark.parametrize(
     ("closed", "status"), [(">&- 2>&-", 0), ("<&-", 0), (">&-", 1), ("2>&-", 1), (">&- 2>&-", 1)]
 )
-def test_closed_streams(photo, tmp_path, closed, status):
+def test_closed_streams_cause_no_traceback(photo, tmp_path, closed, status):
     source = tmp_path / "missing.png" if status else photo
     out = tmp_path / "out.png"
     words = command("denoise", source, out, "--sigma", "15")
@@ -290,19 +292,19 @@ def test_closed_streams(photo, tmp_path, closed, status):
 
 
 @only_on_posix
-def test_standard_input_closed():
+def test_a_closed_standard_input_is_reported():
     shell = " ".join(command("noise", "-", "<&-"))
     done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "nnk-image: Bad file descriptor\n")
 
 
 @only_on_posix
-def test_names_of_any_bytes(photo, tmp_path):
+def test_file_names_that_are_not_utf_8(photo, tmp_path):
     name = os.fsencode(tmp_path) + b"/\xff\n.png"
     try:
         os.rename(photo, name)
     except OSError:
-        pytest.skip("this file system wants names in UTF-8")
+        pytest.skip("needs a file system that allows names that are not UTF-8")
     arguments = [*command("compaction"), name, "--orders", "4", "--json", tmp_path / "e.json"]
     done = subprocess.run(arguments, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -314,7 +316,9 @@ def test_names_of_any_bytes(photo, tmp_path):
     ("command", "name", "allowed"),
     [("graph", "x.npy", ".npz"), ("noise", "x.png", ".json"), ("graph", "x", ".npz")],
 )
-def test_outputs_of_one_format_have_its_extension(capsys, photo, tmp_path, command, name, allowed):
+def test_outputs_need_the_extension_of_their_format(
+    capsys, photo, tmp_path, command, name, allowed
+):
     status, _, err = run(capsys, command, photo, "--out", tmp_path / name)
     assert (status, err.count("\n")) == (1, 1)
     assert allowed in err
@@ -322,7 +326,7 @@ def test_outputs_of_one_format_have_its_extension(capsys, photo, tmp_path, comma
 
 
 @pytest.mark.parametrize("spacing", ["3,a,1", "3,,1", ""])
-def test_a_spacing_that_is_no_numbers(capsys, photo, spacing):
+def test_invalid_spacing_is_refused(capsys, photo, spacing):
     status, _, err = run(capsys, "denoise", photo, "out.png", "--spacing", spacing)
     assert status == 2
     assert f"argument --spacing: {spacing!r} is not numbers with commas between them" in err

@@ -1,4 +1,4 @@
-"""``nnk-image denoise`` in tiles."""
+"""Denoising in tiles with ``nnk-image denoise``."""
 
 import json
 import re
@@ -18,7 +18,7 @@ IMAGE = np.clip(standard_image("camera") + RNG.normal(0, 20, (256, 256)), 0, 255
 
 
 @pytest.mark.parametrize("colors", [False, True])
-def test_tiff_to_zarr_and_report(capsys, tmp_path, colors):
+def test_tiff_is_denoised_to_zarr_and_reported(capsys, tmp_path, colors):
     image = np.stack([IMAGE] * 3, -1) if colors else IMAGE
     tifffile.imwrite(tmp_path / "in.tif", image, tile=(64, 64), compression="zlib")
     report = tmp_path / "report.json"
@@ -37,7 +37,7 @@ def test_tiff_to_zarr_and_report(capsys, tmp_path, colors):
     assert json.loads(report.read_text())["images"][0]["sigma"] == 20
 
 
-def test_axes_are_needed_where_the_file_does_not_name_them(capsys, tmp_path):
+def test_axes_must_be_given_if_the_file_does_not_name_them(capsys, tmp_path):
     np.save(tmp_path / "in.npy", np.stack([IMAGE] * 3, -1))
     call = "denoise", tmp_path / "in.npy", tmp_path / "out.zarr", "--sigma", 20, "--method", "sgw"
     status, _, err = run(capsys, *call)
@@ -47,7 +47,7 @@ def test_axes_are_needed_where_the_file_does_not_name_them(capsys, tmp_path):
     assert run(capsys, *call, "--axes", "YXS")[0] == 0
 
 
-def test_pages_without_a_name_are_slices(capsys, tmp_path):
+def test_unnamed_pages_are_slices_of_a_volume(capsys, tmp_path):
     volume = np.stack([IMAGE[:40, :48]] * 3)
     tifffile.imwrite(tmp_path / "in.tif", volume, photometric="minisblack", metadata=None)
     call = "denoise", tmp_path / "in.tif", tmp_path / "out.zarr", "--sigma", 20
@@ -63,7 +63,7 @@ def test_pages_without_a_name_are_slices(capsys, tmp_path):
 
 
 @pytest.mark.parametrize("given", [(), ("--spacing", "2,1,1")])
-def test_the_spacing_is_that_of_the_file(capsys, tmp_path, given):
+def test_spacing_is_that_of_the_file_unless_given(capsys, tmp_path, given):
     volume = np.stack([IMAGE[:40, :48]] * 3)
     options = {"resolution": (2, 2), "metadata": {"axes": "ZYX", "spacing": 2.5, "unit": "um"}}
     tifffile.imwrite(tmp_path / "in.tif", volume, imagej=True, **options)
@@ -84,7 +84,7 @@ def test_the_report_does_not_replace_the_input(capsys, tmp_path):
     assert "--json would replace an input" in err
 
 
-def test_too_little_memory_is_answered_with_how_much_is_needed(capsys, tmp_path):
+def test_too_little_memory_reports_how_much_is_needed(capsys, tmp_path):
     image = np.tile(IMAGE, (8, 8))
     np.save(tmp_path / "in.npy", image)
     call = "denoise", tmp_path / "in.npy", tmp_path / "out.zarr", "--sigma", 20, "--max-memory"
@@ -99,7 +99,7 @@ def test_too_little_memory_is_answered_with_how_much_is_needed(capsys, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["a.npy", "b.npy", "out.zarr"], "need a single IN"),
         (["a.npy", "out.zarr", "--compare", "both.png"], "no --slices, --channels, --compare"),
@@ -116,11 +116,11 @@ def test_too_little_memory_is_answered_with_how_much_is_needed(capsys, tmp_path)
         (["a.npy", "out.zarr", "--max-memory", "1kB"], "is too small: tiles need "),
     ],
 )
-def test_bad_calls_are_explained(capsys, tmp_path, monkeypatch, arguments, says):
+def test_invalid_calls_are_explained(capsys, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     np.save("a.npy", IMAGE)
     np.save("c.npy", np.stack([IMAGE] * 2))
     (tmp_path / "a.png").touch()
     status, _, err = run(capsys, "denoise", *arguments, "--sigma", 3)
     assert status != 0
-    assert says in err
+    assert message in err

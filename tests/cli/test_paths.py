@@ -1,4 +1,4 @@
-"""Arguments of the command line must name images."""
+"""Input paths of the command line: files, folders and patterns."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from image_files import refusal
 from nnk_image.cli.paths import image_paths
 
 
-def test_image_paths(tmp_path, monkeypatch):
+def test_files_folders_and_patterns_give_image_paths(tmp_path, monkeypatch):
     for name in ("b.png", "a.JPG", "w.webp", "c.txt", ".hidden.png", "odd[1].png"):
         (tmp_path / name).touch()
     (tmp_path / "sub").mkdir()
@@ -20,7 +20,7 @@ def test_image_paths(tmp_path, monkeypatch):
     assert image_paths(["**/*.tif"]) == [Path("sub/d.tif")]
 
 
-def test_image_paths_that_name_nothing(tmp_path):
+def test_paths_without_images_are_refused(tmp_path):
     assert "no image given" in refusal(image_paths, [])
     assert "no image in this folder" in refusal(image_paths, [tmp_path])
     assert "no file matches" in refusal(image_paths, [str(tmp_path / "*.png")])

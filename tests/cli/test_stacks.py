@@ -1,4 +1,4 @@
-"""The command line with volumes and sequences: what the library is asked, and what is written."""
+"""The command line with volumes and time series: calls of the library, and written files."""
 
 import json
 import os
@@ -19,11 +19,16 @@ import nnk_image
 from nnk_image.denoising import api
 from nnk_image.io import read
 
-MANY = {"TYX": (4, 20, 24), "ZYX": (5, 20, 24), "TZYX": (4, 5, 20, 24), "TZCYX": (2, 3, 2, 20, 24)}
+SHAPES = {
+    "TYX": (4, 20, 24),
+    "ZYX": (5, 20, 24),
+    "TZYX": (4, 5, 20, 24),
+    "TZCYX": (2, 3, 2, 20, 24),
+}
 
 
 def noisy(shape, dtype=np.uint16, sigma=60):
-    """A smooth pattern with noise, of any number of axes."""
+    """Return a smooth pattern with noise, with any number of axes."""
     grid = np.meshgrid(*map(np.arange, shape), indexing="ij")
     values = 2000 + 1500 * np.sin(sum((n + 1) * places / 15 for n, places in enumerate(grid)))
     values = values + np.random.default_rng(0).normal(0, sigma, shape)
@@ -32,7 +37,7 @@ def noisy(shape, dtype=np.uint16, sigma=60):
 
 @pytest.fixture
 def stack(tmp_path):
-    """An ImageJ stack of 5 slices, 0.5 um apart, pixels of 0.25 um; its path and pixels."""
+    """Return path and pixels of an ImageJ stack: 5 slices 0.5 um apart, pixels of 0.25 um."""
     path, pixels = tmp_path / "in" / "stack.tif", noisy((5, 40, 48))
     path.parent.mkdir()
     about = {"axes": "ZYX", "spacing": 0.5, "unit": "um", "Info": "of the test"}
@@ -41,8 +46,8 @@ def stack(tmp_path):
 
 
 @pytest.fixture
-def asked(monkeypatch):
-    """What `denoise` and `estimate_noise` are asked; they take nothing away."""
+def recorded_calls(monkeypatch):
+    """Record the calls of `estimate_noise` and of `denoise`, which here returns its input."""
     calls = []
 
     def denoise_and_report(image, sigma=None, **options):
@@ -59,13 +64,13 @@ def asked(monkeypatch):
 
 
 def denoised(pixels, sigma, **options):
-    """What is to be written for `pixels`."""
+    """Return what the command must write for `pixels`."""
     result = nnk_image.denoise(pixels.astype(np.float32), sigma, **options)
     ends = np.iinfo(pixels.dtype)
     return np.clip(np.rint(result), ends.min, ends.max).astype(pixels.dtype)
 
 
-# --- what is written ---------------------------------------------------------------------
+# --- written files -----------------------------------------------------------------------
 
 
 def test_a_volume_is_denoised_with_its_spacing(capsys, stack, tmp_path):
@@ -82,7 +87,7 @@ def test_a_volume_is_denoised_with_its_spacing(capsys, stack, tmp_path):
         assert new.pages[0].tags["XResolution"].value == old.pages[0].tags["XResolution"].value
 
 
-def test_the_noise_of_a_volume_is_found(capsys, stack, tmp_path):
+def test_noise_of_a_volume_is_estimated(capsys, stack, tmp_path):
     path, pixels = stack
     out, model, report = (tmp_path / name for name in ("out.npy", "m.json", "r.json"))
     status, text, err = run(capsys, "noise", path, "--out", model)
@@ -91,7 +96,7 @@ def test_the_noise_of_a_volume_is_found(capsys, stack, tmp_path):
     error = f"(+- {100 * expected.uncertainty:.0f} %)"
     level = f"{expected.sigma[0]:.2g}"
     assert f"moderate, grainy noise, about {level} of {np.ptp(pixels)} {error}: {expected}" in text
-    assert expected.sigma[0] == pytest.approx(60, rel=0.4)  # of so few pixels
+    assert expected.sigma[0] == pytest.approx(60, rel=0.4)  # because the volume is small
     status, _, err = run(capsys, "denoise", path, out, "--json", report)
     assert (status, err) == (0, "")
     (about,) = json.loads(report.read_text())["images"]
@@ -101,7 +106,7 @@ def test_the_noise_of_a_volume_is_found(capsys, stack, tmp_path):
     assert found == nnk_image.estimate_noise(pixels.astype("f4"), spacing=(2, 1, 1))
 
 
-def test_a_sequence_of_colour_pages_is_denoised_as_one(capsys, tmp_path):
+def test_a_time_series_of_color_images_is_denoised_as_one(capsys, tmp_path):
     pixels = noisy((4, 32, 36, 3))
     tifffile.imwrite(tmp_path / "c.tif", pixels, photometric="rgb", metadata={"axes": "TYXS"})
     arguments = ("denoise", tmp_path / "c.tif", tmp_path / "o.tif", "--sigma", "60")
@@ -112,8 +117,8 @@ def test_a_sequence_of_colour_pages_is_denoised_as_one(capsys, tmp_path):
     np.testing.assert_array_equal(tifffile.imread(tmp_path / "o.tif"), expected)
 
 
-@pytest.mark.parametrize("sigma", [("--sigma", "60"), ()], ids=["given", "found"])
-def test_slices_are_images_of_their_own(capsys, stack, tmp_path, sigma):
+@pytest.mark.parametrize("sigma", [("--sigma", "60"), ()], ids=["given", "estimated"])
+def test_slices_are_denoised_independently(capsys, stack, tmp_path, sigma):
     path, pixels = stack
     arguments = ("denoise", path, tmp_path / "o.tif", "--slices", *sigma)
     status, text, err = run(capsys, *arguments)
@@ -124,7 +129,7 @@ def test_slices_are_images_of_their_own(capsys, stack, tmp_path, sigma):
     np.testing.assert_array_equal(tifffile.imread(tmp_path / "o.tif"), expected)
 
 
-def test_channels_are_images_of_their_own_unless_they_are_called_colours(capsys, tmp_path):
+def test_channels_are_denoised_independently_unless_declared_as_colors(capsys, tmp_path):
     pixels = noisy((3, 2, 32, 36))
     tifffile.imwrite(tmp_path / "c.tif", pixels, imagej=True, metadata={"axes": "ZCYX"})
     arguments = ("denoise", tmp_path / "c.tif", tmp_path / "o.tif", "--slices", "--sigma", "60")
@@ -137,7 +142,7 @@ def test_channels_are_images_of_their_own_unless_they_are_called_colours(capsys,
         np.testing.assert_array_equal(tifffile.imread(tmp_path / "o.tif"), expected)
 
 
-def test_colors_may_be_independent(capsys, tmp_path):
+def test_colors_can_be_denoised_independently(capsys, tmp_path):
     picture = noisy((32, 36, 3)) // 16
     Image.fromarray(picture.astype(np.uint8)).save(tmp_path / "c.png")
     arguments = ("denoise", tmp_path / "c.png", tmp_path / "o.png", "--sigma", "4")
@@ -165,7 +170,7 @@ def test_nifti_keeps_its_header_and_its_scale(capsys, tmp_path):
     np.testing.assert_allclose(result.get_fdata().T, expected, atol=0.2501)
 
 
-def test_a_16_bit_picture_with_signs_is_a_stack_of_one(capsys, tmp_path):
+def test_signed_16_bit_images_are_denoised(capsys, tmp_path):
     pixels = noisy((40, 48)).astype(np.int16) - 2000
     tifffile.imwrite(tmp_path / "ct.tif", pixels)
     arguments = ("denoise", tmp_path / "ct.tif", tmp_path / "o.tif", "--sigma", "60")
@@ -174,7 +179,7 @@ def test_a_16_bit_picture_with_signs_is_a_stack_of_one(capsys, tmp_path):
     np.testing.assert_array_equal(tifffile.imread(tmp_path / "o.tif"), expected)
 
 
-def test_a_folder_of_many_kinds(capsys, stack, tmp_path, asked):
+def test_a_folder_of_several_formats(capsys, stack, tmp_path, recorded_calls):
     path, pixels = stack
     np.save(path.parent / "n.npy", pixels)
     nibabel.save(nibabel.Nifti1Image(pixels.T, np.eye(4)), path.parent / "v.nii.gz")
@@ -194,11 +199,11 @@ def test_a_folder_of_many_kinds(capsys, stack, tmp_path, asked):
     assert names == ["n.json", "p.json", "stack.json", "v.json"]
 
 
-# --- what the library is asked -----------------------------------------------------------
+# --- calls of the library ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("axes", "options", "calls", "call"),
+    ("axes", "options", "n_calls", "call"),
     [
         ("ZYX", (), 1, ((5, 20, 24), None, (1, 1, 1))),
         ("TYX", (), 1, ((4, 20, 24), None, (1, 1, 1))),
@@ -216,33 +221,35 @@ def test_a_folder_of_many_kinds(capsys, stack, tmp_path, asked):
         ("ZYX", ("--axes", "SYX", "--slices"), 1, ((5, 20, 24), 0, None)),
     ],
 )
-def test_axes_and_spacing(capsys, tmp_path, asked, axes, options, calls, call):
-    pixels = noisy(MANY[axes])
+def test_axes_and_spacing_of_the_calls(
+    capsys, tmp_path, recorded_calls, axes, options, n_calls, call
+):
+    pixels = noisy(SHAPES[axes])
     tifffile.imwrite(tmp_path / "v.tif", pixels, imagej=True, metadata={"axes": axes})
     arguments = ("denoise", tmp_path / "v.tif", tmp_path / "o.tif", "--sigma", "60", *options)
     assert run(capsys, *arguments)[0] == 0
-    assert asked[1:] == [call] * calls  # the first call is for the options
+    assert recorded_calls[1:] == [call] * n_calls  # the first call checks the options
     np.testing.assert_array_equal(tifffile.imread(tmp_path / "o.tif"), pixels)
 
 
-def test_channels_and_samples_at_once(capsys, tmp_path, asked):
+def test_channels_and_color_samples_together(capsys, tmp_path, recorded_calls):
     np.save(tmp_path / "v.npy", np.zeros((2, 4, 20, 24, 3), np.uint8))
     arguments = ("denoise", tmp_path / "v.npy", tmp_path / "o.npy", "--axes", "CZYXS")
     assert run(capsys, *arguments)[0] == 0
     spacing = (1.0, 1.0, 1.0)
     volume = ((4, 20, 24, 3), 3, spacing)
-    assert asked[1:] == [volume] * 2
+    assert recorded_calls[1:] == [volume] * 2
 
 
-def test_axes_of_length_1_are_left_out(capsys, tmp_path, asked):
+def test_axes_of_length_1_are_ignored(capsys, tmp_path, recorded_calls):
     np.save(tmp_path / "v.npy", np.zeros((1, 1, 20, 24), np.uint8))
     arguments = ("denoise", tmp_path / "v.npy", tmp_path / "o.npy", "--sigma", "3")
     assert run(capsys, *arguments)[0] == 0
-    assert asked[1:] == [((20, 24), None, None)]
+    assert recorded_calls[1:] == [((20, 24), None, None)]
     assert np.load(tmp_path / "o.npy").shape == (1, 1, 20, 24)
 
 
-def test_pages_without_a_name_are_told_to_be_a_volume(capsys, tmp_path, asked):
+def test_unnamed_pages_are_reported_as_a_volume(capsys, tmp_path, recorded_calls):
     tifffile.imwrite(tmp_path / "p.tif", noisy((5, 20, 24)), metadata=None)
     arguments = ("denoise", tmp_path / "p.tif", tmp_path / "o.tif", "--sigma", "60")
     status, text, _ = run(capsys, *arguments)
@@ -256,7 +263,7 @@ def test_pages_without_a_name_are_told_to_be_a_volume(capsys, tmp_path, asked):
 # --- graphs ------------------------------------------------------------------------------
 
 
-def test_the_graph_of_a_volume(capsys, stack, tmp_path):
+def test_graph_of_a_volume(capsys, stack, tmp_path):
     path, pixels = stack
     out = tmp_path / "g.npz"
     status, text, err = run(capsys, "graph", path, "--sigma-f", "200", "--out", out)
@@ -287,7 +294,7 @@ def test_the_graph_of_a_volume(capsys, stack, tmp_path):
         (("PHOTO", "o.png", "--axes", "YX"), "is a picture (PNG), whose axes are known"),
     ],
 )
-def test_failures_are_one_line(capsys, stack, photo, tmp_path, monkeypatch, arguments, message):
+def test_errors_are_one_line(capsys, stack, photo, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     names = {"STACK": stack[0], "PHOTO": photo}
     arguments = [names.get(word, word) for word in arguments]
@@ -298,7 +305,7 @@ def test_failures_are_one_line(capsys, stack, photo, tmp_path, monkeypatch, argu
 
 
 @pytest.mark.parametrize("options", [("--axes", "PYX"), ("--slices",)])
-def test_each_of_several_images_has_a_graph_and_noise(capsys, stack, tmp_path, options):
+def test_independent_images_have_separate_graphs_and_noise(capsys, stack, tmp_path, options):
     path, pixels = stack
     status, text, err = run(capsys, "noise", path, *options)
     assert (status, err) == (0, "")
@@ -318,12 +325,12 @@ def test_each_of_several_images_has_a_graph_and_noise(capsys, stack, tmp_path, o
         assert not (tmp_path / out).exists()
 
 
-# --- circumstances -----------------------------------------------------------------------
+# --- interruption and progress -----------------------------------------------------------
 
 
 @only_on_posix
 @pytest.mark.parametrize("options", [(), ("--slices",)], ids=["volume", "slices"])
-def test_interrupt_leaves_nothing(tmp_path, options):
+def test_interrupt_leaves_no_output(tmp_path, options):
     path = tmp_path / "large.npy"
     np.save(path, np.random.default_rng(0).integers(0, 4096, (60, 512, 512), np.uint16))
     child = subprocess.Popen(
@@ -333,7 +340,7 @@ def test_interrupt_leaves_nothing(tmp_path, options):
         text=True,
         preexec_fn=heed_interrupts,
     )
-    begun = child.stdout.readline()  # the stack is read, and reported
+    begun = child.stdout.readline()  # wait until the stack is read and reported
     time.sleep(0.5)
     child.send_signal(signal.SIGINT)
     _, err = child.communicate()
@@ -352,7 +359,10 @@ def test_one_progress_bar_for_all_slices(stack, tmp_path):
     assert b" %" in shown
 
 
-def test_magnitudes_of_a_scanner(capsys, tmp_path):
+# --- magnitudes and noise maps -----------------------------------------------------------
+
+
+def test_rician_noise_of_magnitude_images(capsys, tmp_path):
     nibabel = pytest.importorskip("nibabel")
     affine = np.diag([2.0, 2.0, 3.0, 1.0])
     real, imaginary = np.random.default_rng(5).normal(0, 10, (2, 24, 28, 20))
@@ -375,7 +385,7 @@ def test_magnitudes_of_a_scanner(capsys, tmp_path):
 
 @pytest.fixture
 def uneven(tmp_path):
-    """Magnitudes with noise of 4 to 12 as a NIfTI file of scaled integers; path, level, affine."""
+    """Return a NIfTI file of scaled magnitudes with noise from 4 to 12: path, level, affine."""
     affine = np.array([[-2.0, 0, 0, 30], [0, 2, 0.1, -20], [0, 0, 3, 5], [0, 0, 0, 1]])
     level = np.linspace(4, 12, 40)[:, None, None] * np.ones((40, 36, 32))
     real, imaginary = level * np.random.default_rng(5).normal(size=(2, *level.shape))
@@ -388,7 +398,7 @@ def uneven(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["noise", "denoise"])
-def test_the_map_of_the_level_is_written(capsys, uneven, tmp_path, command):
+def test_noise_map_is_written(capsys, uneven, tmp_path, command):
     path, level, affine = uneven
     outputs = [tmp_path / "clean.nii.gz"] if command == "denoise" else []
     arguments = (command, path, *outputs, "--rician", "--map", tmp_path / "sigma.nii.gz")
@@ -406,7 +416,7 @@ def test_the_map_of_the_level_is_written(capsys, uneven, tmp_path, command):
 
 
 @pytest.mark.parametrize(("name", "axes"), [("film.tif", "TYX"), ("photo.tif", "YXS")])
-def test_maps_have_the_shape_of_the_file(capsys, tmp_path, name, axes):
+def test_noise_maps_have_the_shape_of_the_file(capsys, tmp_path, name, axes):
     shape = (3, 64, 72) if axes == "TYX" else (64, 72, 3)
     level = np.linspace(2, 6, 72)[:, None] if axes == "YXS" else np.linspace(2, 6, 72)
     pixels = (100 + level * np.random.default_rng(0).normal(size=shape)).astype(np.float32)
@@ -421,21 +431,21 @@ def test_maps_have_the_shape_of_the_file(capsys, tmp_path, name, axes):
 
 
 @pytest.mark.filterwarnings("default")
-def test_a_map_is_not_for_the_noise_of_cameras(capsys, tmp_path):
+def test_noise_maps_of_correlated_and_poisson_noise_give_a_warning(capsys, tmp_path):
     rng = np.random.default_rng(0)
     white = rng.normal(100, 9, (96, 96))
     grainy = (white[1:, 1:] + white[1:, :-1] + white[:-1, 1:] + white[:-1, :-1]) / 4
     counts = rng.poisson(np.linspace(20, 400, 96) * np.ones((96, 1))).astype(float)
-    for pixels, what in ((white, ""), (grainy, "correlated between"), (counts, "Poisson noise")):
+    for pixels, kind in ((white, ""), (grainy, "correlated between"), (counts, "Poisson noise")):
         np.save(tmp_path / "a.npy", pixels)
         status, _, err = run(capsys, "noise", tmp_path / "a.npy", "--map", tmp_path / "m.npy")
         assert status == 0
-        assert ("without --map more of it is removed" in err) == (what != "")
-        assert what in err
+        assert ("without --map more of it is removed" in err) == (kind != "")
+        assert kind in err
         (tmp_path / "m.npy").unlink()
 
 
-def test_poisson_noise_of_each_channel_is_said_and_reported(capsys, tmp_path):
+def test_poisson_noise_of_each_channel_is_printed_and_reported(capsys, tmp_path):
     light = np.linspace(10, 200, 96) * np.ones((2, 96, 1)) * [[[1]], [[2]]]
     counts = np.random.default_rng(0).poisson(light).astype(np.uint16)
     tifffile.imwrite(tmp_path / "c.tif", counts, imagej=True, metadata={"axes": "CYX"})
@@ -451,7 +461,7 @@ def test_poisson_noise_of_each_channel_is_said_and_reported(capsys, tmp_path):
     assert [model["gain"][0] > 0.5 for model in image["noise"]] == [True, True]
 
 
-def test_the_map_of_an_image_without_noise_is_zero(capsys, tmp_path):
+def test_noise_map_of_an_image_without_noise_is_zero(capsys, tmp_path):
     np.save(tmp_path / "flat.npy", np.full((16, 20), 7.0))
     assert run(capsys, "noise", tmp_path / "flat.npy", "--map", tmp_path / "map.npy")[0] == 0
     np.testing.assert_array_equal(np.load(tmp_path / "map.npy"), np.zeros((16, 20)))
@@ -465,7 +475,9 @@ def test_the_map_of_an_image_without_noise_is_zero(capsys, tmp_path):
         (("--map", "m.tif", "--sigma", "3"), "--map writes the estimated level"),
     ],
 )
-def test_maps_that_are_refused(capsys, stack, tmp_path, monkeypatch, arguments, message):
+def test_invalid_map_arguments_are_refused(
+    capsys, stack, tmp_path, monkeypatch, arguments, message
+):
     monkeypatch.chdir(stack[0].parent)
     status, _, err = run(capsys, "denoise", "stack.tif", tmp_path / "out.tif", *arguments)
     assert status == 1
@@ -473,7 +485,7 @@ def test_maps_that_are_refused(capsys, stack, tmp_path, monkeypatch, arguments, 
     assert not (tmp_path / "out.tif").exists()
 
 
-def test_volumes_of_one_scene_are_bands(capsys, uneven, tmp_path):
+def test_volumes_of_one_scene_are_denoised_as_bands(capsys, uneven, tmp_path):
     path, level, affine = uneven
     weights = np.linspace(1, 0.1, 12)
     real, imaginary = level[..., None] * np.random.default_rng(6).normal(size=(2, *level.shape, 12))

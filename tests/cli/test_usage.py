@@ -1,4 +1,4 @@
-"""The command line as people use it: patterns, pipes, folders in folders, slips of the keyboard."""
+"""Typical use of the command line: patterns, pipes, nested folders, typing errors."""
 
 import io
 import os
@@ -17,7 +17,7 @@ SIGMA = ("--sigma", "15")
 
 @pytest.fixture
 def folders(photo):
-    """A folder with pictures, other files and another such folder in it."""
+    """Return a folder with an image, other files and a similar folder in it."""
     (photo.parent / "notes.txt").touch()
     (photo.parent / "inner").mkdir()
     for name in ("inner/photo.png", "inner/second.png", ".hidden.png"):
@@ -30,7 +30,7 @@ def files_below(folder):
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 
-# --- what is there stays -----------------------------------------------------------------
+# --- existing files ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -48,7 +48,7 @@ def test_a_pattern_that_the_shell_expands_overwrites_nothing(capsys, photo, n):
 def test_an_existing_file_is_replaced_only_with_overwrite(capsys, photo, name):
     target = photo.with_name(name)
     arguments = ("denoise", photo, target, *SIGMA)
-    if name == "folder":  # into itself
+    if name == "folder":  # the output is the input folder
         target, arguments = photo, ("denoise", photo.parent, photo.parent, *SIGMA)
     elif target != photo:
         target.write_bytes(b"old")
@@ -71,7 +71,7 @@ def test_an_existing_file_is_replaced_only_with_overwrite(capsys, photo, name):
         *(("graph", "--json"), ("compaction", "--plot"), ("compaction", "--json")),
     ],
 )
-def test_reports_replace_no_picture(capsys, photo, option):
+def test_reports_do_not_replace_inputs(capsys, photo, option):
     before, (name, option) = photo.read_bytes(), option
     status, text, err = run(capsys, name, photo, option, photo, "--overwrite")
     assert (status, text) == (1, "")
@@ -79,7 +79,7 @@ def test_reports_replace_no_picture(capsys, photo, option):
     assert photo.read_bytes() == before
 
 
-def test_no_clobber(capsys, folders, tmp_path):
+def test_no_clobber_skips_existing_results(capsys, folders, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "photo.png").write_bytes(b"old")
@@ -101,8 +101,8 @@ def test_no_clobber(capsys, folders, tmp_path):
 # --- folders -----------------------------------------------------------------------------
 
 
-def test_recursive_keeps_the_folders(capsys, folders, tmp_path):
-    out = folders / "clean"  # within the folder of the images
+def test_recursive_keeps_the_folder_structure(capsys, folders, tmp_path):
+    out = folders / "clean"  # inside the input folder
     for _ in range(2):  # results are not denoised again
         names = folders, out, "--recursive", *SIGMA, "--overwrite"
         status, _, err = run(capsys, "denoise", *names)
@@ -116,7 +116,7 @@ def test_recursive_keeps_the_folders(capsys, folders, tmp_path):
 
 
 @pytest.mark.parametrize("option", ["--no-clobber", "--overwrite"])
-def test_repeated_calls_skip_comparisons_too(capsys, folders, option):
+def test_repeated_calls_ignore_their_own_comparisons_and_plots(capsys, folders, option):
     names = folders, folders / "clean", "--compare", folders / "both", "--recursive", *SIGMA
     before = None
     for _ in range(2):
@@ -129,7 +129,7 @@ def test_repeated_calls_skip_comparisons_too(capsys, folders, option):
         assert run(capsys, "noise", *names)[1].count("\n") == 2
 
 
-def test_the_names_of_skipped_files_are_said(capsys, folders):
+def test_names_of_skipped_files_are_printed(capsys, folders):
     for n in range(7):
         (folders / f"{n}.doc").touch()
     status, text, err = run(capsys, "noise", folders)
@@ -158,7 +158,7 @@ def test_standard_input_and_output(photo, tmp_path, kind):
     assert done.stdout == (tmp_path / f"out.{extension}").read_bytes() != data.getvalue()
 
 
-def test_only_one_end_is_a_pipe(photo, tmp_path):
+def test_either_input_or_output_can_be_a_pipe(photo, tmp_path):
     words = command("denoise", photo, "-", *SIGMA)
     out = subprocess.run(words, capture_output=True, check=True).stdout
     words = command("denoise", "-", tmp_path / "o.png", *SIGMA)
@@ -167,7 +167,7 @@ def test_only_one_end_is_a_pipe(photo, tmp_path):
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"\x1f\x8b"])
-def test_nothing_goes_out_if_nothing_comes_in(data):
+def test_invalid_standard_input_gives_no_output(data):
     done = subprocess.run(command("denoise", "-", "-"), input=data, capture_output=True)
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr.startswith(b"nnk-image: standard input: is ")
@@ -180,16 +180,16 @@ def test_other_commands_read_standard_input_too(photo, name):
     assert done.stdout.startswith(b"standard input:")
 
 
-def test_a_pipe_is_for_one_image(capsys, photo):
+def test_standard_output_takes_a_single_image(capsys, photo):
     status, _, err = run(capsys, "denoise", photo, photo, "-")
     assert status == 1
     assert "is for a single image" in err
 
 
-# --- before and after --------------------------------------------------------------------
+# --- comparisons -------------------------------------------------------------------------
 
 
-def test_before_and_after(capsys, photo, tmp_path):
+def test_comparison_shows_input_and_result_side_by_side(capsys, photo, tmp_path):
     out, both = tmp_path / "out.png", tmp_path / "both.png"
     assert run(capsys, "denoise", photo, out, *SIGMA, "--compare", both)[0] == 0
     expected = np.concatenate([read(photo)[0], read(out)[0]], axis=1)
@@ -206,16 +206,16 @@ def test_before_and_after(capsys, photo, tmp_path):
         assert not (tmp_path / "o.npy").exists()
 
 
-def test_before_and_after_of_a_folder(capsys, folders, tmp_path):
+def test_comparisons_of_a_folder(capsys, folders, tmp_path):
     names = (tmp_path / "out", *SIGMA, "--recursive", "--compare", tmp_path / "both")
     assert run(capsys, "denoise", folders, *names)[0] == 0
     assert files_below(tmp_path / "both") == files_below(tmp_path / "out")
 
 
-# --- nothing to do -----------------------------------------------------------------------
+# --- images without noise ----------------------------------------------------------------
 
 
-def test_a_jpeg_without_noise_stays_as_it_is(capsys, tmp_path):
+def test_a_jpeg_without_noise_is_copied_unchanged(capsys, tmp_path):
     halves = np.repeat(np.array([[90, 160]], np.uint8), 50, axis=1).repeat(80, axis=0)
     exif = Image.Exif()
     exif[0x0112], exif[0x010F] = 6, "Kamera"
@@ -230,7 +230,7 @@ def test_a_jpeg_without_noise_stays_as_it_is(capsys, tmp_path):
     np.testing.assert_array_equal(read(tmp_path / "out.png")[0], read(tmp_path / "in.jpg")[0])
 
 
-# --- slips -------------------------------------------------------------------------------
+# --- typing errors -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -243,13 +243,13 @@ def test_a_jpeg_without_noise_stays_as_it_is(capsys, tmp_path):
         (("noise", "a.png", "--outt=x.json"), "--out"),
     ],
 )
-def test_wrong_words_are_answered_with_what_was_meant(capsys, arguments, meant):
+def test_misspelled_commands_and_options_get_a_suggestion(capsys, arguments, meant):
     status, _, err = run(capsys, *arguments)
     assert status == 2
     assert err.rstrip().endswith(f"did you mean {meant!r}?")
 
 
-def test_a_wrong_method_is_answered_with_what_was_meant(capsys, photo, tmp_path):
+def test_misspelled_methods_get_a_suggestion(capsys, photo, tmp_path):
     status, _, err = run(capsys, "denoise", photo, tmp_path / "o.png", "--method", "bset")
     assert status == 1
     assert err.endswith("did you mean 'best'?\n")
@@ -257,8 +257,8 @@ def test_a_wrong_method_is_answered_with_what_was_meant(capsys, photo, tmp_path)
         nnk_image.denoise(np.eye(8), 1.0, method="fasst")
 
 
-def test_words_that_are_like_no_other_are_answered_plainly(capsys):
-    for word in ("--xyzzy", "--quiet"):  # the latter is like an option of other commands
+def test_unknown_options_get_no_suggestion(capsys):
+    for word in ("--xyzzy", "--quiet"):  # the latter resembles options of other commands
         status, _, err = run(capsys, "denoise", "a.png", "b.png", word)
         assert status == 2
         assert err.startswith("usage: nnk-image denoise ")
@@ -268,7 +268,7 @@ def test_words_that_are_like_no_other_are_answered_plainly(capsys):
 # --- noise -------------------------------------------------------------------------------
 
 
-def test_gain_read_and_offset(capsys, photo, tmp_path):
+def test_gain_read_noise_and_offset(capsys, photo, tmp_path):
     out = tmp_path / "o.npy"
     arguments = (
         "denoise",
@@ -297,7 +297,7 @@ def test_gain_read_and_offset(capsys, photo, tmp_path):
 @pytest.mark.parametrize(
     ("name", "found"), [("camera", "only noise is removed"), ("flat", "impossible")]
 )
-def test_the_noise_is_checked_by_what_denoising_removes(capsys, tmp_path, name, found):
+def test_check_reports_whether_only_noise_is_removed(capsys, tmp_path, name, found):
     image = np.full((64, 64), 100.0)
     if name == "camera":
         image = nnk_image.standard_image(name) + np.random.default_rng(0).normal(0, 15, (256, 256))

@@ -1,4 +1,4 @@
-"""Noise in words says what the numbers say."""
+"""Descriptions of noise in words agree with the numbers."""
 
 import numpy as np
 import pytest
@@ -30,22 +30,22 @@ DARK = [[0, 255], [3.0, 1.5]]
          "weak noise, about 3.6 of 255, stronger in some places"),
     ],
 )  # fmt: skip
-def test_described(noise, text):
+def test_description_of_noise_models(noise, text):
     assert described(noise, 0, 255) == text
 
 
 @pytest.mark.parametrize("noise", [NoiseModel(2.0, gain=0.5), NoiseModel(12.0), NoiseModel(0.0)])
-def test_words_do_not_depend_on_the_unit(noise):
+def test_description_does_not_depend_on_the_units(noise):
     text = described(noise.scaled(1.0), 0, 255).partition(",")[0]
     small = NoiseModel(noise.sigma[0] / 255, gain=noise.gain[0] / 255)
     assert described(small, 0, 1).partition(",")[0] == text
 
 
-def test_a_constant_image():
+def test_description_of_noise_in_a_constant_image():
     assert described(NoiseModel(3.0), 7, 7) == "very strong noise, about 3"
 
 
-def test_levels_are_those_of_poisson_and_read_noise():
+def test_noise_level_combines_poisson_and_read_noise():
     noise = NoiseModel([3.0, 4.0], gain=[2.0, 0.0], offset=[10.0, 0.0])
     intensity = np.array([0.0, 10.0, 110.0])
     expected = [np.sqrt(9 + 2 * np.array([0, 0, 100])), [4, 4, 4]]

@@ -1,4 +1,4 @@
-"""What camera and programs say of a picture stays with it, or its loss is said."""
+"""Metadata of images is kept when they are written, or a warning names what is lost."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ EXTENSIONS = [".jpg", ".png", ".webp"] + [".avif"] * features.check("avif")
 
 
 def exif(orientation=None):
-    """EXIF of a camera: its name, a time, a place, and a note in a format of its own."""
+    """Return EXIF data of a camera, with make, artist, sensitivity, position and maker note."""
     tags = Image.Exif()
     tags[ExifTags.Base.Make], tags[ExifTags.Base.Artist] = "Kamera", "N. N."
     details = tags.get_ifd(ExifTags.IFD.Exif)
@@ -27,7 +27,7 @@ def exif(orientation=None):
 
 
 def facts(path):
-    """What Pillow finds in a file of the EXIF above."""
+    """Return the values of `exif` that Pillow reads from a file."""
     with Image.open(path) as picture:
         tags = picture.getexif()
         details, place = (tags.get_ifd(i) for i in (ExifTags.IFD.Exif, ExifTags.IFD.GPSInfo))
@@ -44,7 +44,7 @@ def facts(path):
 FACTS = ("Kamera", "N. N.", 3200, b"\x01\x02note", (48, 8, 30), 1)
 
 
-def photo(tmp_path, orientation=None):
+def saved_photo(tmp_path, orientation=None):
     path = tmp_path / "photo.jpg"
     Image.fromarray(noise((8, 12, 3))).save(path, exif=exif(orientation), xmp=XMP)
     return path
@@ -52,11 +52,11 @@ def photo(tmp_path, orientation=None):
 
 @pytest.mark.parametrize("orientation", [None, 1, 3, 6])
 @pytest.mark.parametrize("extension", EXTENSIONS)
-def test_exif_place_and_xmp_survive(tmp_path, extension, orientation):
-    pixels, about = read(photo(tmp_path, orientation))
+def test_exif_position_and_xmp_are_kept(tmp_path, extension, orientation):
+    pixels, about = read(saved_photo(tmp_path, orientation))
     assert pixels.shape == ((12, 8, 3) if orientation == 6 else (8, 12, 3))
     path = tmp_path / f"out{extension}"
-    for _ in range(2):  # as it was written, and written again in place
+    for _ in range(2):  # written anew, then overwritten
         write(path, pixels, about)
         assert facts(path) == FACTS
         with Image.open(path) as picture:
@@ -70,7 +70,7 @@ def test_exif_place_and_xmp_survive(tmp_path, extension, orientation):
 @pytest.mark.parametrize("text", [b'<a tiff:Orientation="6"/>', b"<tiff:Orientation>6</...>"])
 @pytest.mark.parametrize("stored", [None, 6])
 @pytest.mark.filterwarnings("ignore:.*EXIF data will be lost")
-def test_pictures_are_not_turned_again_as_xmp_asks(tmp_path, stored, text, extension):
+def test_orientation_in_xmp_does_not_rotate_the_image_again(tmp_path, stored, text, extension):
     options = {} if stored is None else {"exif": exif(stored)}
     Image.fromarray(noise((8, 12, 3))).save(tmp_path / "a.jpg", xmp=text, **options)
     pixels, about = read(tmp_path / "a.jpg")
@@ -85,15 +85,15 @@ def test_pictures_are_not_turned_again_as_xmp_asks(tmp_path, stored, text, exten
         assert pixels.shape == (12, 8, 3)
 
 
-def test_damaged_xmp_does_not_cost_the_picture(tmp_path):
-    pixels = noise((8, 12), np.uint16)  # of 8 bits, Pillow itself refuses it
+def test_images_with_damaged_xmp_are_read(tmp_path):
+    pixels = noise((8, 12), np.uint16)  # an 8-bit file is refused by Pillow itself
     tifffile.imwrite(tmp_path / "a.tif", pixels, extratags=[(700, "H", 3, (1, 2, 3), True)])
     array, about = read(tmp_path / "a.tif")
     np.testing.assert_array_equal(array, pixels)
     assert about.xmp is None
 
 
-def test_upright_exif_stays_byte_for_byte(tmp_path):
+def test_exif_of_upright_images_is_kept_byte_for_byte(tmp_path):
     data = exif().tobytes() + b"what no program knows"
     Image.fromarray(noise((8, 12))).save(tmp_path / "a.jpg", exif=data)
     write(tmp_path / "b.jpg", *read(tmp_path / "a.jpg"))
@@ -101,9 +101,9 @@ def test_upright_exif_stays_byte_for_byte(tmp_path):
         assert picture.info["exif"] == data
 
 
-def test_deep_png_keeps_them(tmp_path):
+def test_16_bit_color_png_keeps_metadata(tmp_path):
     pytest.importorskip("imagecodecs")
-    _, about = read(photo(tmp_path))
+    _, about = read(saved_photo(tmp_path))
     deep = noise((8, 12, 3), np.uint16)
     write(tmp_path / "deep.png", deep, {"exif": about.exif, "xmp": XMP, "icc_profile": b"abc"})
     assert facts(tmp_path / "deep.png") == FACTS
@@ -113,7 +113,7 @@ def test_deep_png_keeps_them(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-def test_tiff_keeps_xmp_and_gives_its_exif_to_others(tmp_path, dtype):
+def test_tiff_keeps_xmp_and_passes_its_exif_to_jpeg(tmp_path, dtype):
     pixels = noise((8, 12, 3), dtype)
     path = tmp_path / "a.tif"
     tags = exif()
@@ -144,8 +144,8 @@ def test_tiff_keeps_xmp_and_gives_its_exif_to_others(tmp_path, dtype):
     [("a.bmp", "EXIF data and XMP data and the color profile"), ("a.tif", "EXIF data"),
      ("a.ppm", "EXIF"), ("a.npy", "EXIF")],
 )  # fmt: skip
-def test_what_is_lost_is_said(tmp_path, name, lost):
-    pixels, about = read(photo(tmp_path))
+def test_lost_metadata_gives_a_warning(tmp_path, name, lost):
+    pixels, about = read(saved_photo(tmp_path))
     found = {"exif": about.exif, "xmp": about.xmp, "icc_profile": b"abc"}
     with pytest.warns(UserWarning, match=f"{name}: {lost}.* will be lost: .* write .png"):
         write(tmp_path / name, pixels, found)
@@ -156,13 +156,13 @@ def axes_of(name):
     return "YXS" if name.endswith("npy") else None
 
 
-def test_xmp_that_is_too_long_for_a_jpeg_does_not_cost_the_picture(tmp_path):
+def test_xmp_too_long_for_jpeg_is_left_out_with_a_warning(tmp_path):
     with pytest.warns(UserWarning, match="XMP data will be lost: .* to JPEG"):
         write(tmp_path / "a.jpg", noise((8, 12)), {"xmp": bytes(70_000)})
     assert read(tmp_path / "a.jpg")[0].shape == (8, 12)
 
 
-def test_damaged_exif_costs_neither_the_picture_nor_the_next_one(tmp_path):
+def test_images_with_damaged_exif_are_read_and_written(tmp_path):
     Image.fromarray(noise((8, 12))).save(tmp_path / "a.jpg", exif=b"Exif\0\0MM\0\x2anonsense")
     pixels, about = read(tmp_path / "a.jpg")
     write(tmp_path / "b.jpg", pixels, about)
@@ -171,7 +171,7 @@ def test_damaged_exif_costs_neither_the_picture_nor_the_next_one(tmp_path):
 
 @pytest.mark.parametrize("extension", [".webp", ".bmp"])
 @pytest.mark.parametrize("alpha", [False, True])
-def test_formats_without_loss(tmp_path, extension, alpha):
+def test_lossless_formats_keep_all_pixels(tmp_path, extension, alpha):
     pixels = noise((9, 13, 3))
     about = {"alpha": noise((9, 13))} if alpha and extension == ".webp" else {}
     write(tmp_path / f"a{extension}", pixels, about)
@@ -181,21 +181,21 @@ def test_formats_without_loss(tmp_path, extension, alpha):
 
 
 @pytest.mark.skipif(not features.check("avif"), reason="needs a Pillow with AVIF")
-def test_avif_is_close(tmp_path):
+def test_avif_is_nearly_exact(tmp_path):
     pixels = np.add.outer(np.arange(40), 2 * np.arange(50)).astype(np.uint8)
     write(tmp_path / "a.avif", np.stack([pixels, 255 - pixels, pixels // 2], axis=2))
     back = read(tmp_path / "a.avif")[0].astype(int)
     assert abs(back[..., 0] - pixels).max() <= 8
 
 
-def test_heif(tmp_path):
+def test_heif_is_read_upright_with_its_exif(tmp_path):
     heif = pytest.importorskip("pillow_heif")
     pixels = np.repeat(np.arange(0, 240, 4, dtype=np.uint8)[:, None], 48, axis=1)
     heif.register_heif_opener()
     Image.fromarray(np.stack([pixels] * 3, 2)).save(tmp_path / "a.heic", exif=exif(6), quality=95)
     back, about = read(tmp_path / "a.heic")
     assert about.format == "HEIF"
-    assert back.shape == (*pixels.shape, 3)  # HEIF turns pictures by other means than EXIF
+    assert back.shape == (*pixels.shape, 3)  # HEIF stores the rotation outside of EXIF
     assert abs(back[..., 0].astype(int) - pixels).max() <= 10
     write(tmp_path / "b.jpg", back, about)
     assert facts(tmp_path / "b.jpg") == FACTS
@@ -208,7 +208,7 @@ def test_heif_without_pillow_heif_names_the_extra(tmp_path, monkeypatch):
         read(tmp_path / "a.heic")
 
 
-# Floats
+# Floating-point values
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.webp"])
@@ -220,13 +220,13 @@ def test_floats_from_0_to_1_do_not_become_black(tmp_path, name):
     with pytest.warns(UserWarning, match="black picture of uint8: multiply them by 255"):
         write(tmp_path / name, image, {"dtype": np.dtype(np.uint8)})
     write(tmp_path / name, 255 * image)
-    write(tmp_path / name, 0 * image)  # black is meant to be black
+    write(tmp_path / name, 0 * image)  # an image of zeros may be black
     write(tmp_path / "a.tif", image)
     np.testing.assert_array_equal(read(tmp_path / "a.tif")[0], image)
 
 
 @pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.webp"])
-def test_floats_of_16_bits_do_not_become_white(tmp_path, name):
+def test_floats_beyond_255_do_not_become_white(tmp_path, name):
     image = np.linspace(100, 5000, 60, dtype=np.float32).reshape(6, 10)
     with pytest.raises(ValueError, match=r"white picture of uint8: pass metadata"):
         write(tmp_path / name, image)
@@ -235,15 +235,15 @@ def test_floats_of_16_bits_do_not_become_white(tmp_path, name):
         write(tmp_path / name, image, {"dtype": np.dtype(np.uint8)})
     write(tmp_path / "a.png", image, {"dtype": np.dtype(np.uint16)})
     noisy = np.random.default_rng(0).normal(230, 50, (64, 64))
-    write(tmp_path / name, np.concatenate([noisy, [[5000] + 63 * [0]]]))  # a hot pixel
+    write(tmp_path / name, np.concatenate([noisy, [[5000] + 63 * [0]]]))  # one hot pixel is allowed
 
 
-# Microscopes
+# Microscopy images
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
 @pytest.mark.parametrize("program", ["ome", "imagej"])
-def test_a_plane_of_a_microscope_keeps_size_unit_and_channel(tmp_path, program, dtype):
+def test_microscopy_images_keep_pixel_size_unit_and_channel(tmp_path, program, dtype):
     pixels, path = noise((9, 13), dtype), tmp_path / f"a.{program}.tif"
     if program == "ome":
         size = {f"PhysicalSize{axis}": 0.25 for axis in "XY"}
@@ -264,7 +264,7 @@ def test_a_plane_of_a_microscope_keeps_size_unit_and_channel(tmp_path, program, 
 
 
 @pytest.mark.parametrize("name", ["a.npy", "a.nii"])
-def test_transparency_is_not_lost_silently(tmp_path, name):
+def test_lost_transparency_gives_a_warning(tmp_path, name):
     pixels, about = noise((9, 13)), {"alpha": noise((9, 13))}
     with pytest.warns(UserWarning, match="the transparency will be lost: .* write .png"):
         write(tmp_path / name, pixels, about)

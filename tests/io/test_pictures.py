@@ -1,4 +1,4 @@
-"""Pictures must come in bit for bit, upright, and be refused with a cure otherwise."""
+"""Images are read bit for bit and upright, or refused with advice."""
 
 import gzip
 import os
@@ -28,19 +28,19 @@ def save(path, picture, **options):
 
 
 def samples_in(path):
-    """Grayscale or RGB and transparency as (H, W, 1..4)."""
+    """Return gray or RGB values and transparency, of shape (H, W, 1 to 4)."""
     return np.atleast_3d(samples_of(*read(path)))
 
 
-# PNG by the book, independent of the library: the specification in a few lines.
+# PNG files written according to the specification, independently of the library
 
 
-def png_bytes(samples, colour_type, *, depth=16, extra=b""):
-    """A PNG without filters."""
+def png_bytes(samples, color_type, *, depth=16, extra=b""):
+    """Return a PNG file without filters."""
     height, width, _ = samples.shape
     rows = samples.astype(f">u{depth // 8}").view(np.uint8).reshape(height, -1)
     raw = np.pad(rows, ((0, 0), (1, 0))).tobytes()
-    header = struct.pack(">IIBBBBB", width, height, depth, colour_type, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", width, height, depth, color_type, 0, 0, 0)
     chunks = png_chunk(b"IHDR", header) + extra + png_chunk(b"IDAT", zlib.compress(raw))
     return b"\x89PNG\r\n\x1a\n" + chunks + png_chunk(b"IEND", b"")
 
@@ -49,21 +49,21 @@ def png_chunk(name, body):
     return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
 
 
-@pytest.mark.parametrize(("colour_type", "channels"), [(0, 1), (4, 2), (2, 3), (6, 4)])
-def test_sixteen_bit_png_keeps_all_bits(tmp_path, colour_type, channels):
+@pytest.mark.parametrize(("color_type", "channels"), [(0, 1), (4, 2), (2, 3), (6, 4)])
+def test_sixteen_bit_png_keeps_all_bits(tmp_path, color_type, channels):
     samples = noise((11, 6, channels), np.uint16)
     path = tmp_path / "deep.png"
-    path.write_bytes(png_bytes(samples, colour_type))
+    path.write_bytes(png_bytes(samples, color_type))
     np.testing.assert_array_equal(samples_in(path), samples, strict=True)
 
 
-@pytest.mark.parametrize(("colour_type", "channels"), [(0, 1), (2, 3)])
+@pytest.mark.parametrize(("color_type", "channels"), [(0, 1), (2, 3)])
 @pytest.mark.parametrize("depth", [8, 16])
-def test_colour_key_becomes_alpha(tmp_path, colour_type, channels, depth):
+def test_transparent_color_becomes_alpha(tmp_path, color_type, channels, depth):
     samples = noise((4, 5, channels), np.uint8 if depth == 8 else np.uint16)
     key = samples[2, 3].astype(">u2").tobytes()
     path = tmp_path / "key.png"
-    path.write_bytes(png_bytes(samples, colour_type, depth=depth, extra=png_chunk(b"tRNS", key)))
+    path.write_bytes(png_bytes(samples, color_type, depth=depth, extra=png_chunk(b"tRNS", key)))
     pixels, about = read(path)
     hidden = (samples == samples[2, 3]).all(axis=2)
     np.testing.assert_array_equal(about.alpha == 0, hidden)
@@ -76,14 +76,14 @@ def test_colour_key_becomes_alpha(tmp_path, colour_type, channels, depth):
 
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("dtype", ["u2", "f4", "f2"])
-@pytest.mark.parametrize("layout", ["grey", "contig", "separate"])
-def test_tiff_of_either_byte_order_comes_native(tmp_path, order, dtype, layout):
+@pytest.mark.parametrize("layout", ["gray", "contig", "separate"])
+def test_tiff_of_either_byte_order_is_read_in_native_order(tmp_path, order, dtype, layout):
     pixels = noise(
-        (5, 7) if layout == "grey" else (5, 7, 3),
+        (5, 7) if layout == "gray" else (5, 7, 3),
         np.dtype(dtype).type if dtype == "u2" else np.float32,
     ).astype(dtype)
     stored = np.moveaxis(pixels, 2, 0) if layout == "separate" else pixels
-    options = {} if layout == "grey" else {"photometric": "rgb", "planarconfig": layout}
+    options = {} if layout == "gray" else {"photometric": "rgb", "planarconfig": layout}
     tifffile.imwrite(tmp_path / "t.tif", stored, byteorder=order, **options)
     back = read(tmp_path / "t.tif")[0]
     assert back.dtype.isnative
@@ -119,12 +119,12 @@ def test_white_is_zero_tiff_is_inverted(tmp_path, dtype):
     np.testing.assert_array_equal(back, np.iinfo(dtype).max - pixels)
 
 
-def test_tiff_without_a_resolution_has_none(tmp_path):
+def test_tiff_without_a_resolution_has_no_dpi(tmp_path):
     path = save(tmp_path / "n.tif", Image.fromarray(noise((4, 6))))
     assert read(path)[1].dpi is None
 
 
-def test_thumbnail_page_in_tiff_is_no_second_frame(tmp_path):
+def test_thumbnail_pages_in_tiff_are_ignored(tmp_path):
     pixels = noise((8, 8), np.uint16)
     with tifffile.TiffWriter(tmp_path / "t.tif") as writer:
         writer.write(pixels, metadata=None)
@@ -148,7 +148,7 @@ def test_thumbnail_page_in_tiff_is_no_second_frame(tmp_path):
         (b"P6 1 1 255\n\x0a\x20\x23", [[[10, 32, 35]]]),
     ],
 )
-def test_pnm_by_hand(tmp_path, data, expected):
+def test_pnm_files_written_by_hand(tmp_path, data, expected):
     path = tmp_path / "image.pnm"
     path.write_bytes(data)
     np.testing.assert_array_equal(read(path)[0], expected)
@@ -173,7 +173,7 @@ def test_damaged_pnm_is_refused(tmp_path, data, complaint):
     assert complaint in refusal(read, path)
 
 
-# Kinds of pixels, and which way is up
+# Pixel formats and orientation
 
 
 def test_palette_becomes_rgb(tmp_path):
@@ -199,7 +199,7 @@ def test_palette_tiff_becomes_rgb(tmp_path):
 
 
 @pytest.mark.parametrize("extension", [".png", ".tif"])
-def test_one_bit_becomes_grey(tmp_path, extension):
+def test_one_bit_becomes_gray(tmp_path, extension):
     bits = noise((5, 11)) > 127
     path = save(tmp_path / f"b{extension}", Image.fromarray(bits))
     np.testing.assert_array_equal(read(path)[0], bits * np.uint8(255))
@@ -223,7 +223,7 @@ def test_exif_orientation_is_applied_once(tmp_path, orientation, extension):
     if extension == ".jpg":
         with Image.open(path) as picture:
             pixels = np.asarray(picture)
-    upright = turned(pixels, orientation)
+    upright = rotated_by_pillow(pixels, orientation)
     first = read(path)
     np.testing.assert_array_equal(first[0], upright)
     write(tmp_path / "again.png", *first)
@@ -231,9 +231,9 @@ def test_exif_orientation_is_applied_once(tmp_path, orientation, extension):
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_orientation_of_sixteen_bit_files(tmp_path, orientation):
+def test_orientation_of_sixteen_bit_files_is_applied(tmp_path, orientation):
     pixels = noise((3, 5), np.uint16)
-    upright = turned(pixels, orientation)
+    upright = rotated_by_pillow(pixels, orientation)
     tag = (ORIENTATION, "H", 1, orientation, True)
     tifffile.imwrite(tmp_path / "o.tif", pixels, extratags=[tag])
     tifffile.imwrite(tmp_path / "lzw.tif", pixels, extratags=[tag], compression="lzw")
@@ -244,7 +244,7 @@ def test_orientation_of_sixteen_bit_files(tmp_path, orientation):
 
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-def test_resolution_of_tiff_is_turned_with_it(tmp_path, orientation, dtype):
+def test_resolution_of_tiff_is_rotated_with_the_image(tmp_path, orientation, dtype):
     tag = (ORIENTATION, "H", 1, orientation, True)
     options = {"resolution": (100, 200), "resolutionunit": "INCH", "extratags": [tag]}
     tifffile.imwrite(tmp_path / "o.tif", noise((3, 5), dtype), **options)
@@ -257,23 +257,23 @@ def exif_of(orientation):
     return exif
 
 
-def turned(pixels, orientation):
-    """What Pillow makes of `pixels` with that orientation."""
+def rotated_by_pillow(pixels, orientation):
+    """Return `pixels` as Pillow rotates them for an EXIF orientation."""
     picture = Image.fromarray(pixels.astype(np.int32))
     picture.getexif()[ORIENTATION] = orientation
     return np.asarray(ImageOps.exif_transpose(picture))
 
 
-# Refusals
+# Files that are refused
 
 
-def test_missing_file_and_folder(tmp_path):
+def test_missing_files_and_folders_are_refused(tmp_path):
     assert "No such file" in refusal(read, tmp_path / "missing.png")
     assert "is a folder" in refusal(read, tmp_path)
 
 
 @not_as_root
-def test_unreadable_file(tmp_path):
+def test_unreadable_files_are_refused(tmp_path):
     path = tmp_path / "secret.png"
     write(path, noise((2, 2)))
     path.chmod(0)
@@ -296,7 +296,7 @@ def test_pipe_is_refused_without_waiting(tmp_path):
         (gzip.compress(b"hello", mtime=0), "is packed by gzip, but is no NIfTI"),
     ],
 )
-def test_unknown_formats(tmp_path, data, name):
+def test_unknown_formats_are_refused(tmp_path, data, name):
     path = tmp_path / "x.png"
     path.write_bytes(data)
     assert name in refusal(read, path)
@@ -323,13 +323,13 @@ def bomb(width=60_000, height=60_000):
 
 
 @pytest.mark.parametrize("data", [bomb(), b"P5 60000 60000 255\n", b"P5 10000 10000 255\n"])
-def test_bombs_are_refused_before_decoding(tmp_path, data):
+def test_decompression_bombs_are_refused_before_decoding(tmp_path, data):
     path = tmp_path / "bomb.png"
     path.write_bytes(data)
     assert "more than the limit" in refusal(read, path)
 
 
-def test_max_pixels_works_both_ways(tmp_path, monkeypatch):
+def test_max_pixels_lowers_and_raises_the_limit(tmp_path, monkeypatch):
     pixels = noise((10, 10))
     for name in ("x.png", "x.jpg", "x.tif", "x.pgm"):
         path = tmp_path / name
@@ -363,21 +363,21 @@ def test_animated_png_is_refused(tmp_path):
             "not labeled",
         ),
     ],
-    ids=["deep", "two", "RGB and one", "five", "CMYK and one", "deep CMYK", "premultiplied"],
+    ids=["16-bit", "two", "RGB and one", "five", "CMYK and one", "16-bit CMYK", "premultiplied"],
 )
-def test_tiffs_of_unclear_meaning_are_refused(tmp_path, samples, options, message):
+def test_tiffs_with_ambiguous_channels_are_refused(tmp_path, samples, options, message):
     tifffile.imwrite(tmp_path / "u.tif", samples, planarconfig="contig", **options)
     assert message in refusal(read, tmp_path / "u.tif")
 
 
 def test_the_fourth_channel_of_old_rgb_tiffs_is_alpha(tmp_path):
-    """Such files do not say what it is."""
+    """Such files do not declare the meaning of the channel."""
     path, samples = tmp_path / "old.tif", noise((4, 4, 4))
     tifffile.imwrite(path, samples, photometric="rgb", extrasamples=["unassalpha"])
     with tifffile.TiffFile(path) as file:
         place = file.pages[0].tags["ExtraSamples"].offset
     stored = bytearray(path.read_bytes())
-    stored[place : place + 2] = (65000).to_bytes(2, "little")  # a tag of no meaning
+    stored[place : place + 2] = (65000).to_bytes(2, "little")  # a value without a meaning
     path.write_bytes(stored)
     back, about = read(path)
     np.testing.assert_array_equal(back, samples[..., :3])
@@ -385,7 +385,7 @@ def test_the_fourth_channel_of_old_rgb_tiffs_is_alpha(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "uint32", "float64"])
-def test_pictures_of_any_type(tmp_path, dtype):
+def test_tiff_images_of_any_dtype(tmp_path, dtype):
     pixels = RNG.integers(0, 100, (4, 5)).astype(dtype)
     tifffile.imwrite(tmp_path / "p.tif", pixels)
     back, about = read(tmp_path / "p.tif")
@@ -393,26 +393,26 @@ def test_pictures_of_any_type(tmp_path, dtype):
     assert (about.axes, about.dtype) == ("YX", dtype)
 
 
-# Formats that are only read
+# Other formats
 
 EXACT = {"WEBP": {"lossless": True, "exact": True}, "BMP": {}, "GIF": {}}
 
 
 def encoded(tmp_path, image, kind, **options):
-    path = tmp_path / "x.bin"  # the content decides, not the name
+    path = tmp_path / "x.bin"  # the format is recognized from the content
     image.save(path, kind, **options)
     return path
 
 
 @pytest.mark.parametrize(("kind", "channels"), [("WEBP", 3), ("WEBP", 4), ("BMP", 3)])
-def test_colours_of_other_formats(tmp_path, kind, channels):
+def test_color_images_in_other_formats(tmp_path, kind, channels):
     samples = noise((9, 14, channels))
     path = encoded(tmp_path, Image.fromarray(samples), kind, **EXACT[kind])
     np.testing.assert_array_equal(samples_in(path), samples)
     assert read(path)[1].format == kind
 
 
-def test_grey_bitmaps_stay_grey(tmp_path):
+def test_gray_bmp_stays_gray(tmp_path):
     pixels = noise((5, 7))
     path = encoded(tmp_path, Image.fromarray(pixels), "BMP")
     np.testing.assert_array_equal(read(path)[0], pixels)
@@ -428,8 +428,8 @@ def test_the_first_frame_is_read_with_a_warning(tmp_path, kind):
     np.testing.assert_array_equal(pixels, 10)
 
 
-@pytest.mark.skipif(not features.check("avif"), reason="Pillow without AVIF")
-def test_avif(tmp_path):
+@pytest.mark.skipif(not features.check("avif"), reason="needs a Pillow with AVIF")
+def test_avif_is_read(tmp_path):
     ramp = np.tile(np.arange(0, 240, 4, dtype=np.uint8), (32, 1))
     image = Image.fromarray(np.stack([ramp] * 3, -1))
     pixels, about = read(encoded(tmp_path, image, "AVIF", quality=95))
@@ -437,14 +437,14 @@ def test_avif(tmp_path):
     assert np.abs(pixels.astype(int) - ramp[..., None]).max() < 12
 
 
-def test_a_pillow_without_the_format_is_told(tmp_path, monkeypatch):
+def test_formats_missing_in_pillow_are_reported(tmp_path, monkeypatch):
     path = encoded(tmp_path, Image.new("RGB", (4, 4)), "WEBP")
     Image.init()
     monkeypatch.delitem(Image.OPEN, "WEBP")
     assert "installed Pillow does not read WEBP" in refusal(read, path)
 
 
-def test_deep_color_png_without_imagecodecs_names_the_extra(tmp_path, monkeypatch):
+def test_16_bit_color_png_without_imagecodecs_names_the_extra(tmp_path, monkeypatch):
     (tmp_path / "c.png").write_bytes(png_bytes(noise((4, 5, 3), np.uint16), 2))
     pixels = noise((4, 5), np.uint16)
     monkeypatch.setitem(sys.modules, "imagecodecs", None)

@@ -1,6 +1,6 @@
-"""TIFF of many pages goes through files with all its bits, axes, sizes and metadata.
+"""TIFF stacks keep their values, axes, spacing and metadata when they are read and written.
 
-What is written is read by tifffile and Pillow, which know nothing of this library.
+Written files are checked by tifffile and Pillow, independently of this library.
 """
 
 import re
@@ -22,7 +22,7 @@ RNG = np.random.default_rng(20261124)
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("compression", [None, "zlib"])
-def test_plain_pages_are_a_volume(tmp_path, order, dtype, compression):
+def test_plain_pages_are_read_as_a_volume(tmp_path, order, dtype, compression):
     pixels = samples((5, 7, 9), dtype)
     options = {"byteorder": order, "compression": compression, "photometric": "minisblack"}
     tifffile.imwrite(tmp_path / "p.tif", pixels, metadata=None, **options)
@@ -69,7 +69,7 @@ def test_imagej_hyperstacks_keep_everything(tmp_path, axes, shape, dtype):
         assert new.imagej_metadata == old.imagej_metadata
         for tag in ("XResolution", "YResolution", "ResolutionUnit", "PhotometricInterpretation"):
             assert new.pages[0].tags[tag].value == old.pages[0].tags[tag].value
-    with Image.open(target) as picture:  # every page is a picture to others
+    with Image.open(target) as picture:  # other programs see an image in every page
         assert picture.n_frames == np.prod(shape[: axes.index("Y")])
         picture.seek(picture.n_frames - 1)
         last = pixels.reshape(-1, *shape[axes.index("Y") :])[-1]
@@ -77,15 +77,15 @@ def test_imagej_hyperstacks_keep_everything(tmp_path, axes, shape, dtype):
 
 
 @pytest.mark.parametrize("tag", [b"\x1a\x01\x05\x00", b"\x1b\x01\x05\x00"], ids=["X", "Y"])
-@pytest.mark.parametrize("damage", ["no such tag", "nothing per unit"])
-def test_a_damaged_resolution_hides_no_other_spacing(tmp_path, tag, damage):
+@pytest.mark.parametrize("damage", ["invalid type", "zero"])
+def test_a_damaged_resolution_does_not_affect_the_other_spacings(tmp_path, tag, damage):
     about = {"axes": "TYX", "unit": "um", "finterval": 1.5}
     options = {"imagej": True, "resolution": (4.0, 5.0), "metadata": about, "byteorder": "<"}
     tifffile.imwrite(tmp_path / "ij.tif", samples((3, 8, 9), "uint8"), **options)
     data = bytearray((tmp_path / "ij.tif").read_bytes())
     for entry in range(len(data) - 12):  # each page has the tag
-        if data[entry : entry + 4] == tag and damage == "no such tag":
-            data[entry + 2] = 77  # a type that is none
+        if data[entry : entry + 4] == tag and damage == "invalid type":
+            data[entry + 2] = 77  # an invalid type
         elif data[entry : entry + 4] == tag:
             place = int.from_bytes(data[entry + 8 : entry + 12], "little")
             data[place : place + 8] = bytes(8)
@@ -96,8 +96,8 @@ def test_a_damaged_resolution_hides_no_other_spacing(tmp_path, tag, damage):
 
 
 @pytest.mark.parametrize("axis", "ZCT")
-def test_more_planes_than_an_ome_file_has_room_for(tmp_path, axis):
-    """Some hundred bytes took gigabytes and minutes; 10^15 planes would take all there is."""
+def test_ome_files_that_claim_too_many_planes_are_refused(tmp_path, axis):
+    """Such a file of a few hundred bytes once took gigabytes of memory."""
     ome_file(tmp_path / "a.ome.tif", noise((2, 5, 7)), f"{axis}YX")
     data = (tmp_path / "a.ome.tif").read_bytes()
     old, new = f'Size{axis}="2"'.encode(), f'Size{axis}="{10**15}"'.encode()
@@ -111,7 +111,7 @@ def test_more_planes_than_an_ome_file_has_room_for(tmp_path, axis):
     assert "planes of it are missing" in refusal(read, tmp_path / "b.ome.tif")
 
 
-def test_imagej_leaves_out_a_spacing_of_1_and_escapes_the_micron(tmp_path):
+def test_imagej_default_spacing_and_escaped_micron_sign_are_read(tmp_path):
     text = "ImageJ=1.53c\nimages=4\nslices=4\nunit=\\u00B5m\nloop=false\n"
     options = {"description": text, "metadata": None, "resolution": (2.0, 2.0)}
     options["photometric"] = "minisblack"
@@ -143,13 +143,13 @@ def test_a_new_stack_keeps_its_spacing_in_any_unit(tmp_path, unit):
     [((20, 30, 3), {"axes": "YXS"}), ((20, 30), {"alpha": noise((20, 30)) > 99})],
 )
 @pytest.mark.parametrize("name", ["b.tif", "b.ome.tif"])
-def test_colors_of_one_bit_are_refused(tmp_path, shape, about, name):
-    """tifffile packs them wrongly."""
+def test_one_bit_colors_are_refused(tmp_path, shape, about, name):
+    """tifffile packs such samples incorrectly."""
     with pytest.raises(ImageFileError, match="colors or transparency of type bool"):
         write(tmp_path / name, noise(shape) > 99, about)
 
 
-def test_imagej_colours_of_a_lookup_table_are_kept(tmp_path):
+def test_imagej_lookup_tables_are_kept(tmp_path):
     table = RNG.integers(0, 65536, (3, 256), np.uint16)
     options = {"imagej": True, "colormap": table}
     tifffile.imwrite(tmp_path / "lut.tif", noise((4, 6, 7)), **options)
@@ -173,7 +173,7 @@ def test_ome_files_keep_everything(tmp_path, axes, shape, dtype):
     with tifffile.TiffFile(tmp_path / "o.tif") as old, tifffile.TiffFile(target) as new:
         assert new.is_ome
         np.testing.assert_array_equal(new.asarray(), pixels)
-        # All is the same but for the list of pages.
+        # Everything but the list of pages is the same.
         old, new = (elements(f.ome_metadata) for f in (old, new))
         assert old == new
         assert "of the µscope" in str(new)
@@ -181,18 +181,18 @@ def test_ome_files_keep_everything(tmp_path, axes, shape, dtype):
 
 
 def elements(text):
-    """Tags, attributes and texts of all elements but the lists of pages."""
+    """Return tag, attributes and text of all elements except the lists of pages."""
     every = ElementTree.fromstring(text).iter()
     return [(e.tag, e.attrib, e.text) for e in every if not e.tag.endswith("TiffData")]
 
 
-def test_ome_pages_are_listed_anew(tmp_path):
-    """Pages that a file lists one by one, in an order of its own, come in the order of the axes."""
+def test_listed_ome_pages_are_sorted_by_the_axes(tmp_path):
+    """Pages that a file lists in another order are read in the order of the axes."""
     pixels = noise((2, 3, 6, 7), np.uint16)
     ome_file(tmp_path / "plain.tif", pixels, "TZYX")
     with tifffile.TiffFile(tmp_path / "plain.tif") as file:
         text = file.ome_metadata
-    places = [(t, z) for z in range(3) for t in range(2)]  # the file has time fastest
+    places = [(t, z) for z in range(3) for t in range(2)]  # in the file, time varies fastest
     items = "".join(
         f'<TiffData FirstT="{t}" FirstZ="{z}" IFD="{n}" PlaneCount="1">'
         f'<UUID FileName="one.tif">urn:uuid:{0:032x}</UUID></TiffData>'
@@ -212,7 +212,7 @@ def test_ome_pages_are_listed_anew(tmp_path):
     assert "one of the files of an OME-TIFF" in refusal(read, tmp_path / "one.tif")
 
 
-def test_pages_of_colour(tmp_path):
+def test_color_pages_are_kept(tmp_path):
     for layout, axes, shape in (
         ("contig", "ZYXS", (4, 6, 7, 3)),
         ("separate", "ZSYX", (4, 3, 6, 7)),
@@ -226,7 +226,7 @@ def test_pages_of_colour(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-def test_lzw_pages_which_tifffile_alone_cannot_unpack(tmp_path, dtype):
+def test_lzw_pages_that_tifffile_alone_cannot_decode(tmp_path, dtype):
     pixels = noise((4, 20, 30), dtype)
     first, *rest = map(Image.fromarray, pixels)
     options = {"save_all": True, "append_images": rest, "compression": "tiff_lzw"}
@@ -235,7 +235,7 @@ def test_lzw_pages_which_tifffile_alone_cannot_unpack(tmp_path, dtype):
     np.testing.assert_array_equal(array, pixels)
 
 
-def test_texts_of_other_programs_are_kept(tmp_path):
+def test_descriptions_by_other_programs_are_kept(tmp_path):
     options = {"description": "made by hand", "software": "microscope 3", "metadata": None}
     tifffile.imwrite(tmp_path / "t.tif", noise((3, 6, 7)), photometric="minisblack", **options)
     _, _, target = again(tmp_path, tmp_path / "t.tif")
@@ -244,13 +244,13 @@ def test_texts_of_other_programs_are_kept(tmp_path):
     assert metadata == ["made by hand", "microscope 3"]
 
 
-def test_big_files_stay_big(tmp_path):
+def test_bigtiff_files_stay_bigtiff(tmp_path):
     tifffile.imwrite(tmp_path / "big.tif", noise((5, 20, 20), np.uint16), bigtiff=True)
     _, _, target = again(tmp_path, tmp_path / "big.tif")
     assert target.read_bytes()[:4] in (b"II+\0", b"MM\0+")
 
 
-def test_a_crop_keeps_axes_and_spacing_only(tmp_path):
+def test_a_crop_keeps_axes_and_spacing(tmp_path):
     about = {"axes": "ZYX", "spacing": 3.0, "unit": "um", "Labels": list("abcde")}
     options = {"imagej": True, "metadata": about, "resolution": (2.0, 2.0)}
     tifffile.imwrite(tmp_path / "v.tif", noise((5, 6, 7)), **options)
@@ -262,7 +262,7 @@ def test_a_crop_keeps_axes_and_spacing_only(tmp_path):
 
 
 @pytest.mark.parametrize("shape", [(6, 7), (6, 7, 3)])
-def test_a_picture_of_a_microscope_keeps_its_spacing(tmp_path, shape):
+def test_a_microscopy_image_keeps_its_spacing(tmp_path, shape):
     options = {"imagej": True, "metadata": {"unit": "um"}, "resolution": (4.0, 5.0)}
     tifffile.imwrite(tmp_path / "p.tif", noise(shape), **options)
     _, about, target = again(tmp_path, tmp_path / "p.tif")
@@ -271,7 +271,7 @@ def test_a_picture_of_a_microscope_keeps_its_spacing(tmp_path, shape):
         assert file.is_imagej
 
 
-def test_stacks_of_unclear_meaning_are_refused(tmp_path):
+def test_unsupported_stacks_are_refused(tmp_path):
     path = tmp_path / "u.tif"
     plain = {"photometric": "minisblack"}
     palette = {"photometric": "palette", "colormap": np.zeros((3, 256), "u2")}
@@ -289,8 +289,8 @@ def test_stacks_of_unclear_meaning_are_refused(tmp_path):
     assert "pages of several shapes" in refusal(read, path)
 
 
-def damaged(path, tag, value):
-    """Put another number of 32 bits in the place of that of a tag."""
+def overwrite_tag(path, tag, value):
+    """Overwrite the 32-bit value of a tag."""
     with tifffile.TiffFile(path) as file:
         place = file.pages[0].tags[tag].valueoffset
     with open(path, "r+b") as stream:
@@ -299,16 +299,16 @@ def damaged(path, tag, value):
 
 
 def test_tiles_far_larger_than_their_page_are_refused(tmp_path):
-    """A file of some hundred bytes once took two gigabytes."""
+    """Such a file of a few hundred bytes once took two gigabytes of memory."""
     path = tmp_path / "tiles.tif"
     pixels = np.zeros((32, 32), np.uint32)
     tifffile.imwrite(path, pixels, tile=(16, 16), byteorder="<", compression="zlib", metadata=None)
-    damaged(path, "TileWidth", 1 << 30)
+    overwrite_tag(path, "TileWidth", 1 << 30)
     assert "claims tiles of 16x1073741824 pixels in a page of 32x32" in refusal(read, path)
 
 
 @pytest.mark.parametrize("interval", ["inf", "nan", "-1"])
-def test_an_impossible_interval_is_none(tmp_path, interval):
+def test_invalid_frame_intervals_are_ignored(tmp_path, interval):
     path, pixels = tmp_path / "film.tif", samples((3, 6, 7), "uint8")
     about = {"axes": "TYX", "finterval": 2.5}
     tifffile.imwrite(path, pixels, imagej=True, metadata=about, byteorder="<")
@@ -319,7 +319,7 @@ def test_an_impossible_interval_is_none(tmp_path, interval):
     assert "T" not in read(path)[1].spacing_of
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "uint32"])  # described for ImageJ, and by OME
+@pytest.mark.parametrize("dtype", ["uint8", "uint32"])  # written as ImageJ and as OME-TIFF
 def test_a_new_stack_keeps_its_color_profile(tmp_path, dtype):
     about = {"axes": "ZYX", "icc_profile": b"a profile", "spacing": (2, 0.5, 0.5), "unit": "um"}
     write(tmp_path / "new.tif", samples((3, 5, 7), dtype), about)
@@ -342,9 +342,9 @@ def test_a_new_stack_keeps_its_color_profile(tmp_path, dtype):
         ((2, 2, 9, 11), {"axes": "ZCYX"}),
     ],
 )
-def test_a_name_that_ends_in_ome_makes_an_ome_file(tmp_path, name, shape, about):
+def test_names_ending_in_ome_give_an_ome_file(tmp_path, name, shape, about):
     pixels = samples(shape, "uint16")
-    write(tmp_path / "plain.tif", pixels, about)  # nor is its layout that of the new file
+    write(tmp_path / "plain.tif", pixels, about)  # its layout must not affect the new file
     for given in (about, read(tmp_path / "plain.tif")[1]):
         write(tmp_path / name, pixels, given)
         with tifffile.TiffFile(tmp_path / name) as file:
@@ -355,7 +355,7 @@ def test_a_name_that_ends_in_ome_makes_an_ome_file(tmp_path, name, shape, about)
             np.testing.assert_array_equal(getattr(metadata, key), value)
 
 
-def test_thumbnails_of_raw_files_are_not_read(tmp_path):
+def test_raw_camera_files_are_refused(tmp_path):
     thumbnail, path = samples((9, 11, 3), "uint8"), tmp_path / "raw.tif"
     with tifffile.TiffWriter(path) as file:
         file.write(thumbnail, subfiletype=1, subifds=1, photometric="rgb")
@@ -371,8 +371,8 @@ def test_thumbnails_of_raw_files_are_not_read(tmp_path):
 
 
 @pytest.mark.parametrize(("dtype", "name"), [("float32", "float"), ("int32", "int32")])
-def test_ome_xml_names_the_type_of_the_samples(tmp_path, dtype, name):
-    """Other programs rely on it."""
+def test_ome_xml_names_the_dtype(tmp_path, dtype, name):
+    """Other programs rely on this name."""
     ome_file(tmp_path / "a.ome.tif", samples((3, 6, 7), "uint16"), "ZYX", Description="a cell")
     array, about = read(tmp_path / "a.ome.tif")
     pixels = samples(array.shape, dtype)
@@ -387,7 +387,7 @@ def test_ome_xml_names_the_type_of_the_samples(tmp_path, dtype, name):
         write(tmp_path / "b.ome.tif", pixels.astype(np.int64), about)
 
 
-def test_absurd_sizes_do_not_cost_the_stack(tmp_path):
+def test_implausible_pixel_sizes_are_ignored(tmp_path):
     pixels = samples((3, 6, 7), "uint16")
     sizes = {"PhysicalSizeX": 1e308, "PhysicalSizeXUnit": "m", "PhysicalSizeZ": 2.0}
     ome_file(tmp_path / "a.ome.tif", pixels, "ZYX", **sizes, PhysicalSizeZUnit="mm")

@@ -1,6 +1,6 @@
-"""Volumes and sequences go through files with all their bits, axes, sizes and metadata.
+"""Volumes and time series keep values, axes, spacing and metadata when read and written.
 
-What is written is read by numpy, nibabel and tifffile, which know nothing of this library.
+Written files are checked by numpy, nibabel and tifffile, independently of this library.
 """
 
 import gzip
@@ -27,7 +27,7 @@ RNG = np.random.default_rng(20261124)
 
 @pytest.mark.parametrize("dtype", [*DTYPES, "bool", ">u2", ">f8", "int64", "uint64"])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_arrays_of_numpy(tmp_path, dtype, order):
+def test_npy_files_keep_all_values(tmp_path, dtype, order):
     pixels = np.asarray(noise((5, 6, 7)) > 99 if dtype == "bool" else samples((5, 6, 7), dtype))
     np.save(tmp_path / "a.npy", np.asarray(pixels, order=order))
     _array, stack, target = again(tmp_path, tmp_path / "a.npy")
@@ -37,7 +37,7 @@ def test_arrays_of_numpy(tmp_path, dtype, order):
 
 
 @pytest.mark.parametrize("shape", [(9, 8, 3), (3, 9, 8), (2, 9, 8, 4), (2, 2, 2, 9, 8)])
-def test_axes_that_could_be_colour_or_more_are_asked_for(tmp_path, shape):
+def test_ambiguous_axes_must_be_given(tmp_path, shape):
     np.save(tmp_path / "a.npy", np.zeros(shape))
     assert "does not say what its" in refusal(read, tmp_path / "a.npy")
     axes = "TCZYX"[-len(shape) :]
@@ -45,7 +45,7 @@ def test_axes_that_could_be_colour_or_more_are_asked_for(tmp_path, shape):
 
 
 @pytest.mark.parametrize("axes", ["ZY", "ZZX", "ZYXC", "Z1X", "", "ABC"])
-def test_axes_that_do_not_fit_are_refused(tmp_path, axes):
+def test_invalid_axes_are_refused(tmp_path, axes):
     np.save(tmp_path / "a.npy", np.zeros((5, 6, 7)))
     tifffile.imwrite(tmp_path / "a.tif", np.zeros((5, 6, 7)))
     nibabel.save(nibabel.Nifti1Image(np.zeros((5, 6, 7)), np.eye(4)), tmp_path / "a.nii")
@@ -60,7 +60,7 @@ AFFINE = np.array([[-0.9, 0, 0.1, 5], [0, 0.9, 0, 6], [0.1, 0, 2.2, 7], [0, 0, 0
 
 
 def nifti(values, *, slope=None, order="<", kind=nibabel.Nifti1Image):
-    """A NIfTI image with much in its header; the values are those that are stored."""
+    """Return a NIfTI image with a detailed header; `values` are the stored samples."""
     header = kind.header_class(endianness=order)
     header.set_data_dtype(values.dtype.newbyteorder(order))
     image = kind(values, AFFINE, header)
@@ -79,7 +79,7 @@ def nifti(values, *, slope=None, order="<", kind=nibabel.Nifti1Image):
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "uint16", "int32", "float32", "float64"])
 @pytest.mark.parametrize("slope", [None, (0.25, -1000.0), (3e-5, 2.0)])
 @pytest.mark.parametrize("shape", [(9, 8, 7), (9, 8, 5, 3), (9, 8)])
-def test_nifti_files_come_back_byte_for_byte(tmp_path, name, dtype, slope, shape):
+def test_nifti_files_are_rewritten_byte_for_byte(tmp_path, name, dtype, slope, shape):
     values = samples(shape, dtype)
     nibabel.save(nifti(values, slope=slope), tmp_path / name)
     array, stack, target = again(tmp_path, tmp_path / name)
@@ -89,7 +89,7 @@ def test_nifti_files_come_back_byte_for_byte(tmp_path, name, dtype, slope, shape
     np.testing.assert_allclose(stack.spacing, expected, rtol=1e-6)
     scale, shift = slope or (1, 0)
     np.testing.assert_allclose(array.T, values * float(scale) + shift, rtol=1e-6, atol=1e-3)
-    if dtype.startswith("float") and slope:  # no float64 keeps all bits of a small scaled one
+    if dtype.startswith("float") and slope:  # scaled floats are rounded
         stored = nibabel.load(target).dataobj.get_unscaled()
         np.testing.assert_allclose(stored, values, rtol=1e-12, atol=1e-9)
         return
@@ -100,7 +100,7 @@ def test_nifti_files_come_back_byte_for_byte(tmp_path, name, dtype, slope, shape
 
 
 @pytest.mark.parametrize("kind", [nibabel.Nifti1Image, nibabel.Nifti2Image])
-def test_nifti_of_the_other_byte_order_and_of_version_2(tmp_path, kind):
+def test_big_endian_nifti_of_versions_1_and_2(tmp_path, kind):
     values = samples((4, 5, 6), "int16")
     nibabel.save(nifti(values, order=">", kind=kind), tmp_path / "v.nii")
     array, _stack, target = again(tmp_path, tmp_path / "v.nii")
@@ -108,7 +108,7 @@ def test_nifti_of_the_other_byte_order_and_of_version_2(tmp_path, kind):
     assert target.read_bytes() == (tmp_path / "v.nii").read_bytes()
 
 
-def test_scaled_results_are_rounded_to_what_the_file_can_store(tmp_path):
+def test_scaled_results_are_rounded_and_clipped_to_stored_integers(tmp_path):
     nibabel.save(nifti(samples((4, 5, 6), "int16"), slope=(0.5, 10.0)), tmp_path / "v.nii")
     array, about = read(tmp_path / "v.nii")
     wanted = np.full(array.shape, 1e9)
@@ -129,10 +129,10 @@ def test_nifti_without_nibabel_names_the_extra(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["v.nii"]
 
 
-# From one format to another
+# Conversion between formats
 
 
-def test_a_volume_of_nifti_becomes_one_of_imagej_and_back(tmp_path):
+def test_nifti_volumes_convert_to_imagej_and_back(tmp_path):
     nibabel.save(nifti(samples((9, 8, 5, 2), "int16"), slope=(0.5, 3.0)), tmp_path / "v.nii.gz")
     array, about = read(tmp_path / "v.nii.gz")
     write(tmp_path / "v.tif", array, about)
@@ -147,7 +147,7 @@ def test_a_volume_of_nifti_becomes_one_of_imagej_and_back(tmp_path):
     assert image.header.get_xyzt_units() == ("mm", "sec")
 
 
-def test_channels_of_a_microscope_are_the_fifth_axis_of_nifti(tmp_path):
+def test_channels_become_the_fifth_axis_of_nifti(tmp_path):
     pixels = noise((2, 4, 3, 6, 7), np.uint16)
     about = {"axes": "TZCYX", "spacing": (2.0, 0.5, None, 0.1, 0.1), "unit": "um"}
     write(tmp_path / "v.nii", pixels, about)
@@ -157,7 +157,7 @@ def test_channels_of_a_microscope_are_the_fifth_axis_of_nifti(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["int32", "uint16"])
-def test_what_came_from_no_file_is_described_to_others(tmp_path, dtype):
+def test_new_stacks_are_written_as_imagej_or_ome(tmp_path, dtype):
     pixels = samples((2, 4, 6, 7), dtype)
     about = {"axes": "TZYX", "spacing": (2.0, 0.5, 0.1, 0.2), "unit": "um"}
     write(tmp_path / "v.tif", pixels, about)
@@ -168,7 +168,7 @@ def test_what_came_from_no_file_is_described_to_others(tmp_path, dtype):
     assert read(tmp_path / "v.tif")[1].spacing == (2.0, 0.5, 0.1, 0.2)
 
 
-# Rounding, refusals, faults
+# Rounding, invalid input and damaged files
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "uint32", "int64", "uint64", "bool"])
@@ -183,7 +183,7 @@ def test_values_are_rounded_and_clipped(dtype, given):
         assert to_samples(np.array([1e30]), dtype)[0] >= 0.999999 * high
 
 
-def test_floats_become_what_was_read(tmp_path):
+def test_floats_are_written_in_the_dtype_of_the_source(tmp_path):
     np.save(tmp_path / "a.npy", np.zeros((2, 3, 5), np.uint16))
     _, about = read(tmp_path / "a.npy")
     write(tmp_path / "b.npy", np.full((2, 3, 5), 7.6), about)
@@ -192,7 +192,7 @@ def test_floats_become_what_was_read(tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), 7.6)
 
 
-def test_values_that_do_not_fit_are_refused_before_a_file_is_touched(tmp_path):
+def test_invalid_arrays_are_refused_before_a_file_is_written(tmp_path):
     integers = {"axes": "ZYX", "dtype": np.dtype(np.uint16)}
     for values, about, message in (
         (np.full((2, 3, 4), np.nan), integers, "NaN"),
@@ -220,19 +220,19 @@ def test_values_that_do_not_fit_are_refused_before_a_file_is_touched(tmp_path):
         ("nowhere/v.tif", "ZYX", "uint8", "does not exist"),
     ],
 )
-def test_what_a_file_cannot_hold_is_refused_early(tmp_path, name, axes, dtype, message):
+def test_unsupported_axes_and_dtypes_are_refused_early(tmp_path, name, axes, dtype, message):
     array = np.zeros((5, 6, 7), dtype)
     assert message in refusal(check_writable, tmp_path / name, array, {"axes": axes})
     assert message in refusal(write, tmp_path / name, array, {"axes": axes})
     assert os.listdir(tmp_path) == []
 
 
-def test_pickles_are_not_opened(tmp_path):
+def test_pickled_objects_are_not_loaded(tmp_path):
     np.save(tmp_path / "o.npy", np.array([[{}]]), allow_pickle=True)
     assert "holds Python objects" in refusal(read, tmp_path / "o.npy")
 
 
-def test_sizes_are_refused_before_anything_is_read(tmp_path, monkeypatch):
+def test_too_large_files_are_refused_before_they_are_read(tmp_path, monkeypatch):
     header = b"\x93NUMPY\x01\x00" + struct.pack("<H", 118)
     text = "{'descr': '<u2', 'fortran_order': False, 'shape': (100000, 100000, 1000), }"
     (tmp_path / "bomb.npy").write_bytes(header + text.ljust(117).encode() + b"\n")
@@ -246,7 +246,7 @@ def test_sizes_are_refused_before_anything_is_read(tmp_path, monkeypatch):
 
 
 def write_all_kinds(folder):
-    """One small file of each kind; their paths."""
+    """Write a small file of each kind, and return the paths."""
     pixels = noise((6, 24, 25), np.uint16)
     tifffile.imwrite(folder / "imagej.tif", pixels, imagej=True, metadata={"axes": "ZYX"})
     tifffile.imwrite(folder / "shaped.tif", pixels)
@@ -260,7 +260,7 @@ def write_all_kinds(folder):
 
 
 @pytest.mark.parametrize("kept", [0.95, 0.5, 0.1])
-def test_truncated_stacks_are_refused_and_never_taken_for_less(tmp_path, kept):
+def test_truncated_stacks_are_refused(tmp_path, kept):
     for path in write_all_kinds(tmp_path):
         data = path.read_bytes()
         whole = read(path)[0]
@@ -269,7 +269,7 @@ def test_truncated_stacks_are_refused_and_never_taken_for_less(tmp_path, kept):
             rest = read(path)[0]
         except ImageFileError as error:
             assert "truncated" in str(error)  # noqa: PT017
-        else:  # an OME file may lack nothing but its description
+        else:  # an OME file may lose only its description
             assert (path.name, kept) == ("ome.tif", 0.95)
             np.testing.assert_array_equal(rest, whole)
 
@@ -278,7 +278,7 @@ def test_truncated_stacks_are_refused_and_never_taken_for_less(tmp_path, kept):
     ("stored", "given"),
     [("int16", "int32"), ("uint8", "uint16"), ("uint8", "int8"), ("float32", "int32")],
 )
-def test_integers_that_the_file_had_no_room_for_are_not_clipped(tmp_path, stored, given):
+def test_integers_beyond_the_dtype_of_the_source_are_not_clipped(tmp_path, stored, given):
     nibabel.save(nifti(samples((4, 5, 6), stored)), tmp_path / "v.nii")
     array, about = read(tmp_path / "v.nii")
     write(tmp_path / "o.nii", np.zeros(array.shape, given), about)
@@ -290,7 +290,7 @@ def test_integers_that_the_file_had_no_room_for_are_not_clipped(tmp_path, stored
     assert metadata.original[1]["descrip"] == about.original[1]["descrip"]
 
 
-def test_a_zarr_group_without_an_image_is_named(tmp_path):
+def test_a_zarr_group_without_an_image_is_refused(tmp_path):
     zarr = pytest.importorskip("zarr")
     group = zarr.open_group(tmp_path / "g.zarr", mode="w")
     group.create_array("image", shape=(4, 5), dtype="u1")

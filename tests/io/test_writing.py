@@ -1,4 +1,4 @@
-"""Image files must go out bit for bit, and never be half written."""
+"""Image files are written bit for bit, and completely or not at all."""
 
 import os
 import subprocess
@@ -53,7 +53,7 @@ def test_round_trip_is_bit_exact(tmp_path, extension, dtype, shape, alpha):
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-def test_written_files_read_the_same_elsewhere(tmp_path, channels, dtype):
+def test_written_files_are_read_identically_by_other_libraries(tmp_path, channels, dtype):
     samples = noise((6, 5, channels), dtype)
     pixels = samples[..., 0] if channels < 3 else samples[..., :3]
     about = {"alpha": samples[..., -1] if channels in (2, 4) else None}
@@ -91,8 +91,8 @@ def test_jpeg_matches_pillow(tmp_path, shape, extension):
 
 def test_pgm_is_read_by_pillow(tmp_path):
     pixels = noise((3, 5), np.uint16)
-    write(tmp_path / "grey.pgm", pixels)
-    with Image.open(tmp_path / "grey.pgm") as picture:
+    write(tmp_path / "gray.pgm", pixels)
+    with Image.open(tmp_path / "gray.pgm") as picture:
         np.testing.assert_array_equal(np.asarray(picture), pixels)
 
 
@@ -101,11 +101,11 @@ def test_pgm_is_read_by_pillow(tmp_path):
     [(".png", np.uint8), (".png", np.uint16), (".tif", np.uint8), (".tif", np.uint16),
      (".jpg", np.uint8)],
 )  # fmt: skip
-def test_profile_and_resolution_survive(tmp_path, extension, dtype):
+def test_profile_and_resolution_are_kept(tmp_path, extension, dtype):
     profile, dpi = bytes(range(200)), (300.0, 150.0)
     path = tmp_path / f"m{extension}"
     write(path, noise((4, 4, 3), dtype), {"icc_profile": profile, "dpi": dpi})
-    for _ in range(2):  # as it was written, and written again
+    for _ in range(2):  # written anew, then overwritten
         pixels, about = read(path)
         assert about.icc_profile == profile
         assert about.dpi == pytest.approx(dpi, abs=0.02)
@@ -115,7 +115,7 @@ def test_profile_and_resolution_survive(tmp_path, extension, dtype):
         write(path, pixels, about)
 
 
-# What may be written
+# Values and formats that can be written
 
 
 def test_floats_are_rounded_and_clipped(tmp_path):
@@ -190,7 +190,7 @@ def test_write_protection_is_respected(tmp_path):
     tmp_path.chmod(0o755)
 
 
-# All or nothing
+# Interrupted and failing writes
 
 
 def test_input_may_be_the_output(tmp_path):
@@ -224,7 +224,7 @@ def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch, step, failure, 
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_full_disk_while_writing(tmp_path, monkeypatch):
+def test_a_full_disk_leaves_no_partial_file(tmp_path, monkeypatch):
     real_open = open
     monkeypatch.setattr("builtins.open", lambda path, mode, **_: real_open("/dev/full", "wb"))
     with (
@@ -235,7 +235,7 @@ def test_full_disk_while_writing(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
 
 
-def test_failing_block_leaves_the_old_file(tmp_path):
+def test_an_error_while_writing_leaves_the_old_file(tmp_path):
     path = tmp_path / "report.csv"
     with atomic_output(path) as file:
         file.write("µ,1\r\n2\n".encode())
@@ -277,10 +277,10 @@ def test_killed_writer_leaves_the_old_file(tmp_path, step):
 def test_symbolic_link_stays_a_link(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     target, link = tmp_path / "elsewhere" / "target.png", tmp_path / "link.png"
-    with suppress(OSError):  # Windows lets few users do this
+    with suppress(OSError):  # Windows allows this to few users
         link.symlink_to(target)
     if not link.is_symlink():
-        pytest.skip("no symbolic links here")
+        pytest.skip("needs symbolic links")
     for value in (1, 2):  # first a dangling link, then one to a file
         write(link, np.full((2, 2), value, np.uint8))
         assert link.is_symlink()
@@ -289,7 +289,7 @@ def test_symbolic_link_stays_a_link(tmp_path):
 
 
 @only_on_posix
-def test_permissions(tmp_path):
+def test_permissions_follow_the_umask_or_the_old_file(tmp_path):
     path = tmp_path / "x.png"
     old = os.umask(0o027)
     try:
@@ -302,7 +302,7 @@ def test_permissions(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o604
 
 
-# What users get wrong
+# Invalid arguments
 
 
 @pytest.mark.parametrize(
@@ -319,19 +319,19 @@ def test_permissions(tmp_path):
     ],
 )
 @pytest.mark.parametrize("name", ["x.tif", "x.nii", "x.npy"])
-def test_impossible_metadata_are_refused(tmp_path, name, about, message):
+def test_invalid_metadata_is_refused(tmp_path, name, about, message):
     with pytest.raises(ValueError, match=message):
         write(tmp_path / name, np.zeros((3, 4, 5), np.uint8), {"axes": "ZYX", **about})
     assert not (tmp_path / name).exists()
 
 
-def test_axes_may_be_given_in_small_letters(tmp_path):
+def test_axes_may_be_lower_case(tmp_path):
     write(tmp_path / "x.tif", noise((3, 4, 5)), {"axes": "zyx", "spacing": (2, 1, 1)})
     about = read(tmp_path / "x.tif")[1]
     assert (about.axes, about.spacing) == ("ZYX", (2, 1, 1))
 
 
-def test_masked_values_are_not_written(tmp_path):
+def test_masked_values_become_nan_or_are_refused(tmp_path):
     image = np.ma.masked_greater(np.arange(20.0).reshape(4, 5), 15)
     write(tmp_path / "x.tif", image)
     np.testing.assert_array_equal(read(tmp_path / "x.tif")[0], image.filled(np.nan))
@@ -340,20 +340,20 @@ def test_masked_values_are_not_written(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "int64", "uint64", "longdouble"])
-def test_stacks_that_no_tiff_can_hold_are_refused_before_the_work(tmp_path, dtype):
+def test_stacks_that_tiff_cannot_hold_are_refused_early(tmp_path, dtype):
     stack = np.zeros((5, 6, 7), dtype)
     assert "convert it to" in refusal(check_writable, tmp_path / "x.tif", stack)
 
 
-@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="no longer floats here")
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="long double is float64")
 @pytest.mark.parametrize("name", ["x.tif", "x.nii", "x.png"])
-def test_long_floats_are_refused_where_nobody_could_read_them(tmp_path, name):
+def test_long_doubles_are_refused(tmp_path, name):
     text = refusal(write, tmp_path / name, np.zeros((4, 5), np.longdouble))
     assert "convert it to float64" in text
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int64"])
-def test_the_cure_is_not_the_format_that_was_refused(tmp_path, dtype):
+def test_advice_does_not_name_the_refused_format(tmp_path, dtype):
     text = refusal(write, tmp_path / "x.png", np.zeros((4, 5), dtype))
     assert text.endswith(f"PNG cannot hold {dtype}; convert it to uint8, or write .tif")
 
@@ -366,7 +366,7 @@ def test_exif_without_its_prefix_is_kept_in_jpeg(tmp_path):
     assert read(tmp_path / "x.jpg")[1].exif == data
 
 
-def test_transparency_is_given_once(tmp_path):
+def test_transparency_given_twice_is_refused(tmp_path):
     opacity = noise((4, 5))
     with pytest.raises(ValueError, match="leave out alpha"):
         write(tmp_path / "x.png", noise((4, 5, 4)), {"alpha": opacity})
@@ -383,7 +383,7 @@ def test_transparency_is_given_once(tmp_path):
         ({"max_pixels": -1}, ValueError, "max_pixels=-1 must be"),
     ],
 )
-def test_wrong_arguments_are_not_taken_for_a_damaged_file(tmp_path, options, error, message):
+def test_invalid_arguments_are_not_reported_as_a_damaged_file(tmp_path, options, error, message):
     np.save(tmp_path / "x.npy", np.zeros((4, 5)))
     with pytest.raises(error, match=message) as caught:
         read(tmp_path / "x.npy", **options)

@@ -1,4 +1,4 @@
-"""Figures on known data sets that decide whether the graphs are what the papers describe."""
+"""Results on known data sets, compared with the numbers of the papers."""
 
 import warnings
 
@@ -19,7 +19,7 @@ from nnk_image.learning import (
 from nnk_image.neighbors import nnk_graph, nnk_neighbors
 
 restricted = pytest.mark.skipif(
-    not golden_neighbors.RESTRICTED.is_dir(), reason="usps1 and two_moons are not here"
+    not golden_neighbors.RESTRICTED.is_dir(), reason="needs the data sets usps1 and two_moons"
 )
 
 DIGITS, DIGIT = datasets.load_digits(return_X_y=True)
@@ -30,7 +30,7 @@ def edges(X, k, **options):
 
 
 def usps():
-    """1000 digits, 100 of each, in order."""
+    """Return 1000 digits of USPS and their classes: 100 of each digit, in order."""
     return golden_neighbors.points("usps1"), np.arange(1000) // 100
 
 
@@ -38,7 +38,7 @@ def usps():
 
 
 @pytest.mark.parametrize(("make", "expected"), [("make_circles", 1000), ("make_moons", 998)])
-def test_noise_free_curves_become_curves(make, expected):
+def test_graphs_of_noise_free_curves_follow_the_curves(make, expected):
     X, y = getattr(datasets, make)(1000)
     graph = nnk_graph(X, 5)
     assert graph.nnz == 2 * expected
@@ -58,12 +58,12 @@ def test_noise_free_curves_become_curves(make, expected):
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
-def test_few_candidates_of_synthetic_sets(make, options, expected):
+def test_number_of_edges_of_synthetic_sets(make, options, expected):
     counts = [edges(make(1000, random_state=seed, **options)[0], 5) for seed in range(6)]
     assert np.mean(counts) == pytest.approx(expected, rel=0.02)
 
 
-def test_swiss_roll_hardly_grows_with_candidates():
+def test_edges_of_the_swiss_roll_hardly_grow_with_the_candidates():
     X = datasets.make_swiss_roll(5000, random_state=0)[0]
     counts = [edges(X, k, symmetrize="min_error_onesided") for k in (10, 20, 40)]
     np.testing.assert_allclose(counts, [10158, 10877, 10937], rtol=0.01)
@@ -71,14 +71,14 @@ def test_swiss_roll_hardly_grows_with_candidates():
 
 
 @pytest.mark.parametrize(("k", "expected"), [(10, 2.31), (30, 2.84), (100, 2.94)])
-def test_noisy_roll_stays_sparse(k, expected):
+def test_graph_of_a_noisy_swiss_roll_stays_sparse(k, expected):
     X = datasets.make_swiss_roll(5000, noise=0.3, random_state=0)[0]
     assert edges(X, k) / 5000 == pytest.approx(expected, rel=0.01)
 
 
 @pytest.mark.parametrize(("k", "expected"), [(10, 3.03), (30, 7.81), (100, 13.96)])
-def test_digits(k, expected):
-    """To the choice among equally distant candidates."""
+def test_number_of_edges_of_the_digits(k, expected):
+    """The tolerance allows for any choice among equally distant candidates."""
     ours = edges(DIGITS, k) / len(DIGITS)
     assert ours == pytest.approx(expected, abs=0.0101)
     mutual = edges(DIGITS, k, method="mutual_knn", symmetrize="max") / len(DIGITS)
@@ -86,7 +86,7 @@ def test_digits(k, expected):
 
 
 @restricted
-def test_usps_counts():
+def test_number_of_edges_of_usps():
     X, _ = usps()
     counts = {
         "union": edges(X, 30, method="knn", symmetrize="max"),
@@ -97,7 +97,7 @@ def test_usps_counts():
     assert edges(X, 30, symmetrize="min_error_onesided") == pytest.approx(17788, rel=0.002)
 
 
-# --- tasks -------------------------------------------------------------------------------
+# --- label propagation and distances -----------------------------------------------------
 
 
 @restricted
@@ -105,7 +105,7 @@ def test_usps_counts():
     ("percent", "expected"), [(2, (75.5, 59.3, 55.4)), (10, (40.5, 24.3, 21.1))]
 )
 def test_label_propagation_on_usps(percent, expected):
-    """Mean error in % of kNN, mutual kNN and NNK over draws of labels."""
+    """Mean errors in percent on kNN, mutual kNN and NNK graphs, over random known labels."""
     X, truth = usps()
     graphs = [
         nnk_graph(X, 30, method="knn", symmetrize="max"),
@@ -119,7 +119,7 @@ def test_label_propagation_on_usps(percent, expected):
         labels[known] = truth[known]
         for i, graph in enumerate(graphs):
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # parts without a label
+                warnings.simplefilter("ignore")  # components without a label
                 found = label_propagation(graph, labels)
             errors[draw, i] = 100 * np.mean((found != truth)[labels < 0])
     knn, mutual, nnk = errors.mean(axis=0)
@@ -127,7 +127,7 @@ def test_label_propagation_on_usps(percent, expected):
     np.testing.assert_allclose([knn, mutual, nnk], expected, atol=errors.std(axis=0).max())
 
 
-def test_distances_of_digits():
+def test_nnk_distances_between_sets_of_digits():
     A, B = DIGITS[DIGIT < 5], DIGITS[DIGIT >= 5]
     sub = A[np.random.default_rng(0).choice(len(A), 300, replace=False)]
     assert nnk_distance(A, A, 10, sigma=30) == 0
@@ -145,13 +145,13 @@ def knot(t):
 
 
 def lifted(points, seed=0, noise=0.01):
-    """Points of a few dimensions turned into R^100, with noise."""
+    """Return points of a few dimensions, embedded in 100 dimensions with noise."""
     rng = np.random.default_rng(seed)
     axes = np.linalg.qr(rng.standard_normal((100, points.shape[1])))[0]
     return points @ axes.T + noise * rng.standard_normal((len(points), 100))
 
 
-def test_a_trefoil_is_a_curve():
+def test_a_trefoil_knot_is_recognized_as_a_curve():
     X = lifted(knot(np.linspace(0, 2 * np.pi, 110, endpoint=False)))
     for k in (5, 10, 30):
         near = nnk_neighbors(X, n_neighbors=k, method="lnp")
@@ -176,7 +176,7 @@ def test_two_knots_are_two_clusters():
     for k in (3, 10):
         graph = nnk_graph(X, k, method="lnp", symmetrize="max")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the graph is not connected, as is wanted
+            warnings.simplefilter("ignore")  # the graph is disconnected, as intended
             clusters = SpectralClustering(2, affinity="precomputed", random_state=0)
             found = clusters.fit_predict(graph)
         np.testing.assert_array_equal(found == found[0], np.arange(400) < 200)
@@ -185,8 +185,8 @@ def test_two_knots_are_two_clusters():
 # --- manifold metrics --------------------------------------------------------------------
 
 
-def test_local_dimension():
-    """1024 points of R^128 under the cosine kernel, 50 candidates."""
+def test_intrinsic_dimension_of_lines_and_normal_samples():
+    """1024 points in 128 dimensions, with the cosine kernel and 50 candidates."""
     rng = np.random.default_rng(0)
     step = np.linspace(0, 5, 128)[:, None]
     direction = rng.standard_normal(128)

@@ -1,4 +1,4 @@
-"""Classifiers and regressors by neighborhoods: against oracles that share no code with them."""
+"""Neighborhood classifiers and regressors, compared with independent implementations."""
 
 import numpy as np
 import pytest
@@ -30,8 +30,8 @@ def data():
     return X, y, random.normal(size=(25, 3))
 
 
-def nnk_shares(X, query, k, sigma):
-    """Weights of all points by scipy's solver, adding up to 1."""
+def nnk_weights(X, query, k, sigma):
+    """Return the normalized NNK weights of all points, by scipy's NNLS."""
     distance = cdist([query], X)[0]
     near = np.argsort(distance, kind="stable")[:k]
     factor = np.linalg.cholesky(np.exp(-(cdist(X[near], X[near]) ** 2) / (2 * sigma**2)))
@@ -42,8 +42,8 @@ def nnk_shares(X, query, k, sigma):
     return result
 
 
-def kstar_shares(X, query, ratio):
-    """Algorithm 1 of Anava and Levy, as printed."""
+def kstar_weights(X, query, ratio):
+    """Return the weights by Algorithm 1 of Anava and Levy, as published."""
     distance = cdist([query], X)[0]
     order = np.argsort(distance, kind="stable")
     beta = ratio * distance[order]
@@ -58,17 +58,17 @@ def kstar_shares(X, query, ratio):
     return result
 
 
-def shares(estimator, X, query):
+def expected_weights(estimator, X, query):
     if isinstance(estimator, NNKClassifier | NNKRegressor):
-        return nnk_shares(X, query, estimator.n_neighbors, estimator.sigma)
-    return kstar_shares(X, query, estimator.lc_ratio)
+        return nnk_weights(X, query, estimator.n_neighbors, estimator.sigma)
+    return kstar_weights(X, query, estimator.lc_ratio)
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
-def test_probabilities_are_the_shares_of_classes(estimator, data):
+def test_probabilities_are_sums_of_weights_per_class(estimator, data):
     X, y, queries = data
     model = estimator.fit(X, y)
-    expected = np.array([shares(estimator, X, q) for q in queries])
+    expected = np.array([expected_weights(estimator, X, q) for q in queries])
     assert_allclose(model.neighborhoods(queries).to_csr().toarray(), expected, atol=1e-7)
     proba = expected @ (y[:, None] == model.classes_)
     assert_allclose(model.predict_proba(queries), proba, atol=1e-7)
@@ -81,12 +81,12 @@ def test_probabilities_are_the_shares_of_classes(estimator, data):
 def test_predictions_are_weighted_means(estimator, n_outputs, data):
     X, _, queries = data
     y = np.sin(X[:, :2]) if n_outputs else X[:, 0] ** 2
-    expected = np.array([shares(estimator, X, q) for q in queries]) @ y
+    expected = np.array([expected_weights(estimator, X, q) for q in queries]) @ y
     assert_allclose(estimator.fit(X, y).predict(queries), expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS])
-def test_leave_one_out_is_refitting_without_each_point(estimator, data):
+def test_leave_one_out_equals_refitting_without_each_point(estimator, data):
     X, y, _ = data
     if estimator in REGRESSORS:
         y = np.sin(X[:, 0])
@@ -104,7 +104,7 @@ def test_leave_one_out_is_refitting_without_each_point(estimator, data):
     assert_allclose(model.leave_one_out_error(), np.mean(difference**2), rtol=1e-8)
 
 
-def test_spread_of_scores(data):
+def test_score_spread_equals_its_definition(data):
     X, y, _ = data
     two = (y == "ash").astype(int)
     model = NNKClassifier(7).fit(X, two)
@@ -116,7 +116,7 @@ def test_spread_of_scores(data):
     assert model.score_spread().max() > 0.1
 
 
-def test_it_interpolates(data):
+def test_fitted_points_are_predicted_exactly(data):
     X, y, _ = data
     assert_array_equal(NNKClassifier().fit(X, y).predict(X), y)
     values = np.sin(7 * X[:, 0])
@@ -124,7 +124,7 @@ def test_it_interpolates(data):
 
 
 @pytest.mark.parametrize("k", [1, 4, 40])
-def test_a_wide_kernel_weighs_candidates_alike_as_plain_knn(k, data):
+def test_a_wide_kernel_equals_unweighted_knn(k, data):
     X, y, queries = data
     model = NNKClassifier(k, sigma=1e6, method="knn").fit(X, y)
     plain = KNeighborsClassifier(k).fit(X, y)
@@ -136,7 +136,7 @@ def test_a_wide_kernel_weighs_candidates_alike_as_plain_knn(k, data):
     assert_allclose(model.predict(queries), expected, atol=1e-10)
 
 
-def test_all_points_weighed_by_the_kernel_are_nadaraya_watson(data):
+def test_knn_over_all_points_is_nadaraya_watson_regression(data):
     X, _, queries = data
     values = np.sin(3 * X[:, 0])
     model = NNKRegressor(len(X), method="knn", sigma=0.4, method_params={"tol": 0}).fit(X, values)
@@ -144,7 +144,7 @@ def test_all_points_weighed_by_the_kernel_are_nadaraya_watson(data):
     assert_allclose(model.predict(queries), kernel @ values / kernel.sum(axis=1), rtol=1e-7)
 
 
-def test_the_width_scales(data):
+def test_sigma_scale_multiplies_the_default_width(data):
     X, y, queries = data
     model = NNKClassifier(7, sigma_scale=3).fit(X, y)
     same = NNKClassifier(7, sigma=3 * NNKClassifier(7).fit(X, y).sigma_).fit(X, y)
@@ -154,7 +154,7 @@ def test_the_width_scales(data):
     assert_allclose(model.sigma_, farthest, rtol=1e-10)
 
 
-def test_where_all_similarities_vanish_the_nearest_point_decides(data):
+def test_nearest_point_decides_if_all_similarities_vanish(data):
     X, y, queries = data
     nearest = cdist(queries, X).argmin(axis=1)
     model = NNKClassifier(5, sigma=1e-4).fit(X, y)
@@ -166,14 +166,14 @@ def test_where_all_similarities_vanish_the_nearest_point_decides(data):
     assert_array_equal(model.predict(None), y[between.argmin(axis=1)])
 
 
-def test_some_empty_neighborhoods_among_others():
+def test_empty_neighborhoods_fall_back_to_the_nearest_point():
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
     model = NNKRegressor(3, sigma=0.3).fit(X, [0.0, 10.0, 20.0, 30.0])
     assert_allclose(model.predict([[99.0], [0.0], [-99.0], [1.5]]), [30, 0, 0, 15], atol=1e-9)
     assert_array_equal(model.neighborhoods([[99.0], [0.0]]).indptr, [0, 1, 2])
 
 
-def test_a_query_like_no_point_gets_the_frequencies():
+def test_queries_without_similar_points_get_the_class_frequencies():
     X = np.array([[1.0, 0.0], [1.0, 0.1], [1.0, 0.2], [-1.0, 0.3]])
     model = NNKClassifier(2, kernel="cosine").fit(X[:3], ["a", "b", "b"])
     assert_allclose(model.predict_proba([[-1.0, 0.0]]), [[1 / 3, 2 / 3]])
@@ -188,7 +188,7 @@ def test_ties_go_to_the_first_class():
     assert model.predict([[0.0]])[0] == "a"
 
 
-def test_a_column_of_classes_warns(data):
+def test_a_column_vector_of_classes_warns(data):
     X, y, _ = data
     with pytest.warns(DataConversionWarning, match="ravel"):
         model = NNKClassifier().fit(X, y[:, None])
@@ -196,7 +196,7 @@ def test_a_column_of_classes_warns(data):
 
 
 @pytest.mark.parametrize("estimator", [NNKRegressor(30), KStarNeighborsRegressor(n_neighbors=30)])
-def test_fewer_points_than_candidates(estimator):
+def test_fewer_points_than_n_neighbors_warn_once(estimator):
     with pytest.warns(UserWarning, match="n_neighbors=30, but there are 3 points") as caught:
         model = estimator.fit([[0.0], [1.0], [3.0]], [0.0, 1.0, 3.0])
     assert (len(caught), caught[0].filename) == (1, __file__)
@@ -205,7 +205,7 @@ def test_fewer_points_than_candidates(estimator):
     assert model.n_neighbors_ == 3
 
 
-def test_one_point_predicts_itself():
+def test_a_single_point_predicts_its_own_value():
     model = NNKRegressor(1, sigma=1.0).fit([[2.0]], [5.0])
     assert model.predict([[2.5]])[0] == 5
     with pytest.raises(ValueError, match="at least two fitted points"):
@@ -213,19 +213,19 @@ def test_one_point_predicts_itself():
 
 
 @pytest.mark.parametrize("ratio", [0.0, 1e-3, 0.3, 1.0, 30.0])
-def test_k_star_looks_at_as_many_points_as_it_needs(ratio):
+def test_kstar_considers_all_points_as_candidates(ratio):
     random = np.random.default_rng(2)
     X, queries = random.normal(size=(700, 2)), random.normal(size=(8, 2))
     model = KStarNeighborsRegressor(ratio).fit(X, X[:, 0])
     assert model.n_neighbors_ == 700  # all points are candidates
-    expected = np.array([kstar_shares(X, q, ratio) for q in queries])
+    expected = np.array([kstar_weights(X, q, ratio) for q in queries])
     assert_allclose(model.neighborhoods(queries).to_csr().toarray(), expected, atol=1e-9)
     if ratio <= 1e-3:
         assert (expected > 0).all()
 
 
 @given(st.integers(0, 10**6), st.integers(1, 30), st.sampled_from(["nnk", "omp", "mp", "knn"]))
-def test_predictions_lie_between_the_neighbors(seed, k, method):
+def test_predictions_lie_within_the_range_of_the_neighbors(seed, k, method):
     random = np.random.default_rng(seed)
     X = random.integers(0, 4, size=(30, 2)).astype(float)
     y = random.normal(size=30)
@@ -254,7 +254,7 @@ def test_threads_do_not_change_predictions():
     assert_array_equal(one, two)
 
 
-def test_single_precision_is_near_double(data):
+def test_single_precision_agrees_with_double_precision(data):
     X, y, _ = data
     model = NNKClassifier(15).fit(X.astype(np.float32), y)
     expected = NNKClassifier(15).fit(X, y).predict_proba(None)

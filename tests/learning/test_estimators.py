@@ -1,4 +1,4 @@
-"""The estimators keep scikit-learn's contract and work with its tools."""
+"""The estimators follow scikit-learn's conventions and work with its tools."""
 
 import pickle
 import subprocess
@@ -54,11 +54,11 @@ def iris():
 
 @pytest.mark.filterwarnings("default", "ignore:n_neighbors=30, but there are")
 @parametrize_with_checks(CHECKED)
-def test_scikit_learn_checks(estimator, check):
+def test_scikit_learn_estimator_checks(estimator, check):
     check(estimator)
 
 
-def test_without_scikit_learn_the_error_tells_what_to_install():
+def test_missing_scikit_learn_names_the_extra():
     code = f"""
 import sys
 sys.modules["sklearn"] = None
@@ -71,13 +71,13 @@ for name in {NAMES}:
         print(error)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    said = done.stdout.splitlines()
-    assert len(said) == len(NAMES), done.stderr
-    for line in said:
+    printed = done.stdout.splitlines()
+    assert len(printed) == len(NAMES), done.stderr
+    for line in printed:
         assert "pip install 'nnk_image[neighbors]'" in line
 
 
-def test_the_package_alone_does_not_import_scikit_learn():
+def test_importing_the_package_does_not_import_scikit_learn():
     code = "import sys, nnk_image; nnk_image.nnk_graph; print('sklearn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.split() == ["False"], done.stderr
@@ -105,7 +105,7 @@ def test_an_estimator_whose_kernel_is_a_function_can_be_pickled(iris):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_sparse_points_are_those_of_the_dense_matrix(name, iris, monkeypatch):
+def test_sparse_points_give_the_same_results_as_dense_points(name, iris, monkeypatch):
     X, y = iris
     X = np.where(X < 2, 0, X)
     estimator = getattr(nnk_image, name)()
@@ -122,7 +122,7 @@ def test_sparse_points_are_those_of_the_dense_matrix(name, iris, monkeypatch):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_masked_numbers_are_missing(name, iris):
+def test_masked_values_are_refused_as_nan(name, iris):
     X, y = iris
     estimator = getattr(nnk_image, name)()
     with pytest.raises(ValueError, match="Input X contains NaN"):
@@ -133,7 +133,7 @@ def test_masked_numbers_are_missing(name, iris):
 
 
 @pytest.mark.parametrize("sigma", [1e-4, "local"])
-def test_a_width_far_below_the_distances_is_reported(sigma, iris):
+def test_a_too_small_sigma_warns(sigma, iris):
     X = np.unique(iris[0], axis=0)
     with pytest.warns(UserWarning, match="all similarities are 0") as warned:
         assert NNKGraphTransformer(5, sigma=sigma, sigma_scale=1e-4).fit_transform(X).nnz == 0
@@ -141,7 +141,7 @@ def test_a_width_far_below_the_distances_is_reported(sigma, iris):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_wrong_call_names_the_class(name):
+def test_invalid_arguments_name_the_class(name):
     make = getattr(nnk_image, name)
     if "KStar" not in name:
         with pytest.raises(TypeError, match=f"no option of {name}; write kernel='cosine'"):
@@ -199,7 +199,7 @@ def test_precomputed_kernels_are_split_for_cross_validation(iris):
     assert_array_equal(cross_val_score(of_kernel, gram, y), expected)
 
 
-def test_another_search_is_cloned():
+def test_a_given_neighbor_search_is_cloned():
     random = np.random.default_rng(0)
     X, queries = random.normal(size=(80, 3)), random.normal(size=(30, 3))
     y = (X[:, 0] > 0).astype(int)
@@ -224,13 +224,13 @@ def test_another_search_is_cloned():
     ],
 )
 @pytest.mark.parametrize("cls", [NNKClassifier, NNKRegressor, NNKGraphTransformer])
-def test_bad_options_are_named_by_fit(cls, options, message, iris):
+def test_invalid_options_are_refused_by_fit(cls, options, message, iris):
     with pytest.raises(ValueError, match=message):
         cls(**options).fit(*iris)
 
 
 class TestGraphTransformer:
-    def test_bad_rule(self, iris):
+    def test_unknown_symmetrization_is_refused(self, iris):
         with pytest.raises(ValueError, match="symmetrize='most'"):
             NNKGraphTransformer(symmetrize="most").fit(*iris)
 
@@ -254,12 +254,12 @@ class TestGraphTransformer:
         assert abs(rows[[0, 2, 3]] - expected).max() == 0
         assert abs(rows[[1]] - transformer.graph_[[5]]).max() == 0
 
-    def test_the_graph_is_not_shared(self, iris):
+    def test_the_returned_graph_is_a_copy(self, iris):
         transformer = NNKGraphTransformer(8)
         transformer.fit_transform(iris[0]).data[:] = 7
         assert transformer.graph_.data.max() <= 1
 
-    def test_zeros_of_either_sign_are_one_point(self):
+    def test_negative_zero_equals_zero(self):
         X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]])
         transformer = NNKGraphTransformer(2).fit(X)
         negative = np.array([[-0.0, 1.0]])
@@ -275,7 +275,7 @@ class TestGraphTransformer:
         assert len(names) == 75
 
 
-def test_means_classifier_of_a_gram_matrix_is_that_of_the_points(iris):
+def test_means_classifier_of_a_gram_matrix_equals_that_of_the_points(iris):
     X, y = iris
     options = {"n_neighbors": 3, "random_state": 0}
     plain = NNKMeansClassifier(4, sigma=0.7, **options).fit(X[::2], y[::2])

@@ -1,4 +1,4 @@
-"""Interpolation on graphs: dense solutions, weak links, values of any size."""
+"""Harmonic interpolation on graphs, compared with dense linear algebra."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from nnk_image.learning import interpolate, label_propagation
 
 
 def random_graph(n, seed, density=0.3):
-    """A connected graph with random weights: a ring, and random links."""
+    """Return a connected graph with random weights: a ring and random edges."""
     rng = np.random.default_rng(seed)
     weights = rng.random((n, n)) * (rng.random((n, n)) < density)
     weights[np.arange(n), (np.arange(n) + 1) % n] += 0.1
@@ -20,8 +20,8 @@ def random_graph(n, seed, density=0.3):
     return weights + weights.T
 
 
-def dense(weights, values, known):
-    """The same by dense elimination, from the definition."""
+def interpolate_dense(weights, values, known):
+    """Interpolate by dense elimination, from the definition."""
     laplacian = np.diag(weights.sum(axis=1)) - weights
     result, free = np.array(values, float), ~known
     pull = weights[np.ix_(free, known)] @ values[known]
@@ -31,30 +31,30 @@ def dense(weights, values, known):
 
 @settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(3, 40))
-def test_equals_the_dense_solution(seed, n):
+def test_interpolation_equals_the_dense_solution(seed, n):
     rng = np.random.default_rng(seed)
     weights, known = random_graph(n, seed), rng.random(n) < 0.4
     known[rng.integers(n)] = True
     values = rng.normal(1, 1, (n, 3)) * 10.0 ** rng.integers(-3, 4)
     found = interpolate(csr_array(weights), values, known)
-    expected, room = dense(weights, values, known), 1e-9 * np.abs(values).max()
-    np.testing.assert_allclose(found, expected, rtol=0, atol=room)
+    expected, tolerance = interpolate_dense(weights, values, known), 1e-9 * np.abs(values).max()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
     np.testing.assert_allclose(found[known], values[known], rtol=1e-15)
 
 
 @pytest.mark.parametrize("known_part", [0.02, 0.5])
-def test_large_graphs_by_steps(known_part):
-    """More nodes than are always eliminated."""
+def test_large_graphs_are_solved_by_conjugate_gradients(known_part):
+    """The graph has more nodes than are always solved by elimination."""
     image = nnk_image.standard_image("camera")[:46, :46].astype(float)
     graph = nnk_image.image_graph(image, sigma_f=30)
     known = np.random.default_rng(0).random(image.shape) < known_part
     found = interpolate(graph, image, known)
     assert found.shape == image.shape
-    exact = dense(graph.adjacency.toarray(), image.ravel(), known.ravel())
+    exact = interpolate_dense(graph.adjacency.toarray(), image.ravel(), known.ravel())
     np.testing.assert_allclose(found.ravel(), exact, atol=1e-6)
 
 
-def test_scores_of_labels_are_interpolated_indicators():
+def test_label_scores_are_interpolated_class_indicators():
     weights = csr_array(random_graph(50, 5))
     labels = np.full(50, -1)
     labels[[0, 10, 20, 30]] = [0, 1, 2, 1]
@@ -64,8 +64,8 @@ def test_scores_of_labels_are_interpolated_indicators():
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
-def test_values_of_any_size(scale):
-    """On a graph that is solved by steps, which square the values."""
+def test_values_of_any_magnitude(scale):
+    """The graph is solved by conjugate gradients, which square the values."""
     rng = np.random.default_rng(1)
     graph, known, values = grid_graph((70, 70)), rng.random((70, 70)) < 0.5, rng.random((70, 70))
     found = interpolate(graph, scale * values, known)
@@ -73,15 +73,15 @@ def test_values_of_any_size(scale):
 
 
 @pytest.mark.parametrize("weak", [1e-12, 1e-30, 1e-200])
-def test_weak_links_carry_values_as_far_as_strong_ones(weak):
-    """A part that hangs on the known node by a link so weak that rounding would lose it."""
+def test_weak_edges_carry_values_as_well_as_strong_ones(weak):
+    """Only an edge so weak that rounding would lose it leads to the known node."""
     graph = grid_graph((1, 6)).astype(float).toarray()
     graph[0, 1] = graph[1, 0] = weak
     known = np.arange(6) == 0
     np.testing.assert_allclose(interpolate(csr_array(graph), np.full(6, 7.0), known), 7, rtol=1e-9)
 
 
-def test_nodes_without_a_link_to_known_ones_get_the_mean():
+def test_nodes_not_connected_to_known_ones_get_the_mean():
     graph = csr_array(np.kron(np.eye(2), 1 - np.eye(3)))
     known = np.array([True, True, False, False, False, False])
     with pytest.warns(UserWarning, match=r"3 of 6 nodes, the first 3, .* mean"):
@@ -89,14 +89,14 @@ def test_nodes_without_a_link_to_known_ones_get_the_mean():
     np.testing.assert_allclose(found[3:], 2)
 
 
-def test_nodes_without_any_link():
+def test_isolated_nodes_get_the_mean():
     graph, known = csr_array((3, 3)), np.array([True, True, False])
     with pytest.warns(UserWarning, match="1 of 3 nodes"):
         found = interpolate(graph, [1.0, 3, np.nan], known)
     np.testing.assert_allclose(found, [1, 3, 2])
 
 
-def test_values_that_are_not_known_may_be_anything_and_nothing_is_changed():
+def test_unknown_values_are_ignored_and_the_input_is_unchanged():
     values = np.array([[1.0, np.nan], [np.inf, 5.0]])
     known = np.array([[True, False], [False, False]])
     before = values.copy()
@@ -121,7 +121,7 @@ def test_values_that_are_not_known_may_be_anything_and_nothing_is_changed():
         ({"graph": csr_array(np.triu(np.ones((4, 4)), 1))}, ValueError, "not symmetric"),
     ],
 )
-def test_bad_input_is_refused(change, error, message):
+def test_invalid_input_is_refused(change, error, message):
     arguments = {"graph": grid_graph((2, 2)), "values": np.zeros(4)}
     arguments |= {"known": np.array([True, False, False, False])} | change
     with pytest.raises(error, match=message):

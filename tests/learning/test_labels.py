@@ -1,4 +1,4 @@
-"""Label propagation, few-shot labels and embeddings: against dense linear algebra."""
+"""Label propagation, few-shot labels and embeddings, compared with dense linear algebra."""
 
 import warnings
 from fractions import Fraction
@@ -24,7 +24,7 @@ def ring(n, noise=0.0):
     return points + noise * np.random.default_rng(1).standard_normal(points.shape)
 
 
-def parts_of(*blocks):
+def block_diagonal(*blocks):
     return sp.csr_array(sp.block_diag(blocks, format="csr"))
 
 
@@ -32,8 +32,8 @@ def clique(n):
     return np.ones((n, n)) - np.eye(n)
 
 
-def messy(matrix):
-    """The same matrix unsorted, with duplicates and explicit zeros, 64-bit indices."""
+def noncanonical(matrix):
+    """Return the matrix with unsorted, duplicate and zero entries and 64-bit indices."""
     rows, columns = np.nonzero(matrix)
     half = matrix[rows, columns] / 2
     order = np.random.default_rng(2).permutation(2 * len(rows) + len(matrix))
@@ -51,7 +51,7 @@ def messy(matrix):
 
 
 def propagate_dense(matrix, labels, kind):
-    """GFHF by its definition: F_u = -(L_uu)^-1 L_ul Y_l; rows scaled to add up to 1."""
+    """Propagate labels by definition, F_u = -(L_uu)^-1 L_ul Y_l, with rows that add up to 1."""
     known = labels >= 0
     classes = np.unique(labels[known])
     Y = (labels[:, None] == classes).astype(float)
@@ -66,7 +66,7 @@ def propagate_dense(matrix, labels, kind):
 
 @given(graphs(least=1e-2, largest=1e2), st.data())
 @pytest.mark.parametrize("kind", ["combinatorial", "normalized"])
-def test_scores_are_the_dense_solution(kind, matrix, data):
+def test_scores_equal_the_dense_solution(kind, matrix, data):
     n = len(matrix)
     labels = np.array(
         data.draw(st.lists(st.sampled_from([-1, -1, 0, 3, 7]), min_size=n, max_size=n))
@@ -77,7 +77,7 @@ def test_scores_are_the_dense_solution(kind, matrix, data):
         expect_none = reached.all() and (labels < 0).any()
         warnings.simplefilter("error" if expect_none else "ignore")
         result, scores = label_propagation(
-            messy(matrix), labels, laplacian=kind, return_scores=True
+            noncanonical(matrix), labels, laplacian=kind, return_scores=True
         )
     np.testing.assert_allclose(scores, expected, atol=1e-9)
     top = np.sort(expected, axis=1)
@@ -88,8 +88,8 @@ def test_scores_are_the_dense_solution(kind, matrix, data):
 
 
 @pytest.mark.parametrize("dims", [2, 12])
-def test_large_graphs_by_elimination_and_by_steps(dims):
-    """The residual of the equations, whichever way they were solved."""
+def test_large_graphs_by_elimination_and_by_conjugate_gradients(dims):
+    """Both solvers leave a small residual."""
     X = np.random.default_rng(dims).standard_normal((2600, dims))
     graph = nnk_graph(X, 15, symmetrize="max")
     labels = np.full(2600, -1)
@@ -101,7 +101,7 @@ def test_large_graphs_by_elimination_and_by_steps(dims):
 
 
 def exact_scores(matrix, labels):
-    """The combinatorial solution in rational numbers."""
+    """Return the solution for the combinatorial Laplacian in rational arithmetic."""
     free = np.flatnonzero(labels < 0)
     W = [[Fraction(w) for w in row] for row in matrix]
     rows = []
@@ -118,8 +118,8 @@ def exact_scores(matrix, labels):
 
 
 @pytest.mark.parametrize("bridge", [1e-6, 1e-13, 1e-17, 1e-25, 1e-80])
-def test_links_that_rounding_hides_still_lead_to_labels(bridge):
-    matrix = parts_of(clique(4), clique(4), clique(5)).toarray()
+def test_edges_lost_to_rounding_still_propagate_labels(bridge):
+    matrix = block_diagonal(clique(4), clique(4), clique(5)).toarray()
     matrix[3, 4] = matrix[4, 3] = bridge
     matrix[7, 9] = matrix[9, 7] = 0.3 * bridge
     labels = np.full(13, -1)
@@ -130,7 +130,7 @@ def test_links_that_rounding_hides_still_lead_to_labels(bridge):
     np.testing.assert_array_equal(result[free], expected.argmax(axis=1))
 
 
-def test_labels_may_be_whole_numbers_as_floats_and_all_known_ones_are_reported():
+def test_labels_may_be_integers_as_floats_and_all_known_labels_warn():
     result = label_propagation(clique(3), [4.0, 4.0, -1.0])
     np.testing.assert_array_equal(result, [4.0, 4.0, 4.0])
     assert result.dtype == np.float64
@@ -138,16 +138,16 @@ def test_labels_may_be_whole_numbers_as_floats_and_all_known_ones_are_reported()
         np.testing.assert_array_equal(label_propagation(clique(3), [0, 1, 2]), [0, 1, 2])
 
 
-def test_parts_without_a_label_get_the_most_frequent_class():
-    graph = parts_of(clique(3), clique(3), [[0]])
+def test_components_without_a_label_get_the_most_frequent_class():
+    graph = block_diagonal(clique(3), clique(3), [[0]])
     with pytest.warns(UserWarning, match="4 of 7 nodes, the first 3, are not.*frequent one, 5"):
         result = label_propagation(graph, np.array([2, 5, 5, -1, -1, -1, -1], np.int16))
     assert result.dtype == np.int16
     np.testing.assert_array_equal(result, [2, 5, 5, 5, 5, 5, 5])
 
 
-def test_labels_of_a_picture():
-    """Image graphs too: two labelled pixels fill the two halves of a picture."""
+def test_labels_of_an_image():
+    """On an image graph, two labeled pixels fill the two halves of the image."""
     image = np.where(np.arange(12) < 5, 0.2, 0.8) * np.ones((10, 1))
     labels = np.full(120, -1)
     labels[0], labels[-1] = 0, 1
@@ -156,7 +156,7 @@ def test_labels_of_a_picture():
 
 
 @pytest.mark.parametrize(
-    ("labels", "error", "says"),
+    ("labels", "error", "message"),
     [
         ([0, 1], ValueError, r"shape \(3,\), one per node, not \(2,\)"),
         ([-1, -1, -1], ValueError, "give at least one"),
@@ -167,12 +167,12 @@ def test_labels_of_a_picture():
         (np.ma.masked_equal([0, 1, 2], 2), TypeError, "float64"),
     ],
 )
-def test_bad_labels(labels, error, says):
-    with pytest.raises(error, match=says):
+def test_invalid_labels_are_refused(labels, error, message):
+    with pytest.raises(error, match=message):
         label_propagation(sp.csr_array(clique(3)), labels)
 
 
-def test_bad_graphs():
+def test_graphs_with_self_loops_are_refused():
     with pytest.raises(ValueError, match="self loops"):
         label_propagation(np.eye(3), [0, -1, -1])
 
@@ -181,7 +181,7 @@ def test_bad_graphs():
 
 
 def few_shot_by_hand(X, y, Q, k, **options):
-    """Algorithm 6 in words: one query per predicted class joins the labelled points."""
+    """Run Algorithm 6 with loops: in each round, one query per predicted class is labeled."""
     points, labels, result = list(X), list(y), [None] * len(Q)
     left = list(range(len(Q)))
     while left:
@@ -203,7 +203,7 @@ def few_shot_by_hand(X, y, Q, k, **options):
 
 
 @pytest.mark.parametrize("kernel", ["cosine", "gaussian"])
-def test_few_shot_is_algorithm_6(kernel):
+def test_few_shot_labels_follow_algorithm_6(kernel):
     rng = np.random.default_rng(3)
     centers = 3 * rng.random((3, 5))
     names = np.array(["a", "b", "c"])
@@ -215,14 +215,14 @@ def test_few_shot_is_algorithm_6(kernel):
     np.testing.assert_array_equal(result, few_shot_by_hand(X, names, Q, 6, **options))
 
 
-def test_queries_like_no_labelled_point():
+def test_queries_without_similar_points_get_the_most_frequent_label():
     X, Q = [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], [[-1.0, -1.0], [1.0, 0.1]]
     with pytest.warns(UserWarning, match="1 of 2 queries, the first 0.*most frequent one, 4"):
         np.testing.assert_array_equal(few_shot_labels(X, [4, 4, 2], Q), [4, 4])
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "says"),
+    ("change", "error", "message"),
     [
         ({"y": [0]}, ValueError, r"y must have shape \(2,\)"),
         ({"y": [0, np.nan]}, ValueError, r"y\[1\] is missing; put points without a label into Q"),
@@ -234,8 +234,8 @@ def test_queries_like_no_labelled_point():
         ({"kernel": "precomputed"}, ValueError, "queries become points"),
     ],
 )
-def test_few_shot_refuses(change, error, says):
-    with pytest.raises(error, match=says):
+def test_invalid_few_shot_input_is_refused(change, error, message):
+    with pytest.raises(error, match=message):
         few_shot_labels(**({"X": np.eye(2), "y": [0, 1], "Q": np.ones((3, 2))} | change))
 
 
@@ -243,7 +243,7 @@ def test_few_shot_refuses(change, error, says):
 
 
 @pytest.mark.parametrize("n", [60, 700])
-def test_lle_embedding_is_the_dense_one(n):
+def test_lle_embedding_equals_the_dense_one(n):
     W = nnk_neighbors(ring(n, 0.002), n_neighbors=7, kernel="lle").to_csr().toarray()
     M = (np.eye(n) - W).T @ (np.eye(n) - W)
     expected = eigh(M, subset_by_index=[1, 4], eigvals_only=True)
@@ -255,22 +255,22 @@ def test_lle_embedding_is_the_dense_one(n):
     np.testing.assert_allclose(M @ Y, Y * values, atol=1e-9)
 
 
-def test_lle_rows_are_scaled_and_negative_weights_taken():
+def test_lle_rows_are_normalized_and_weights_may_be_negative():
     rng = np.random.default_rng(5)
     W = rng.standard_normal((12, 12)) + 0.5
     np.fill_diagonal(W, 0)
     scaled = W / W.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(
-        lle_embedding(messy(W), 2), lle_embedding(sp.csr_array(scaled), 2), atol=1e-10
+        lle_embedding(noncanonical(W), 2), lle_embedding(sp.csr_array(scaled), 2), atol=1e-10
     )
 
 
-def test_lle_parts_and_points_without_neighbors():
+def test_lle_of_disconnected_graphs_and_of_invalid_weights():
     with pytest.warns(UserWarning, match="2 parts"):
-        Y = lle_embedding(parts_of(clique(4), clique(3)), 1)
+        Y = lle_embedding(block_diagonal(clique(4), clique(3)), 1)
     assert len(np.unique(Y.round(10))) == 2
     with pytest.raises(ValueError, match="1 of 4 rows of weights sum to 0, the first is row 3"):
-        lle_embedding(parts_of(clique(3), [[0]]), 1)
+        lle_embedding(block_diagonal(clique(3), [[0]]), 1)
     with pytest.raises(ValueError, match="1 of 1 rows of weights sum to 0"):
         lle_embedding(sp.csr_array((1, 1)))
     with pytest.raises(ValueError, match="square"):

@@ -1,4 +1,4 @@
-"""NNK-Means: its objective never rises, and is what its atoms and codes make of the data."""
+"""NNK-Means: the objective never increases and equals the error of the codes."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def gram(X):
 
 @pytest.mark.parametrize("n_neighbors", [1, 3, 12])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_the_objective_never_rises(kernel, n_neighbors):
+def test_objective_never_increases(kernel, n_neighbors):
     for seed in range(4):
         model = NNKMeans(
             12, kernel=kernel, n_neighbors=n_neighbors, random_state=seed, tol=0, max_iter=15
@@ -38,7 +38,7 @@ def test_the_objective_never_rises(kernel, n_neighbors):
             assert model.inertia_ < 0.99 * model.inertia_history_[0]
 
 
-def test_the_objective_in_feature_space():
+def test_objective_equals_the_error_in_feature_space():
     X = points()
     model = NNKMeans(10, n_neighbors=10, sigma=1.5, random_state=1).fit(X)
     K, A, W = gram(X), model.atoms_, model.transform(X).toarray().T
@@ -51,9 +51,9 @@ def test_the_objective_in_feature_space():
 
 @pytest.mark.parametrize("d", [2, 40])
 @pytest.mark.parametrize("offset", [2.0**24, 2.0**28])
-def test_far_from_the_origin_distances_are_the_same(offset, d):
+def test_points_far_from_the_origin_lose_no_accuracy(offset, d):
     near = np.round(points(n=300, d=d) * 2**20) / 2**20
-    far = near + offset  # exact
+    far = near + offset  # exact in float64
     differences = far[:, None] - far
     K = np.exp(-np.square(differences).sum(axis=2) / (2 * 1.5**2))
     model = NNKMeans(8, sigma=1.5, random_state=0).fit(far)
@@ -65,7 +65,7 @@ def test_far_from_the_origin_distances_are_the_same(offset, d):
     assert_array_equal(model.predict(far[::3]), expected.predict(near[::3]))
 
 
-def test_codes_are_those_of_scipy_for_the_linear_kernel():
+def test_codes_for_the_linear_kernel_equal_those_of_scipy_nnls():
     X = np.abs(points())
     queries = np.abs(points(1, 20))
     model = NNKMeans(4, n_neighbors=4, kernel="linear", random_state=0, max_iter=5).fit(X)
@@ -77,8 +77,8 @@ def test_codes_are_those_of_scipy_for_the_linear_kernel():
         assert_allclose(error, distance**2, atol=1e-9)
 
 
-def test_an_update_is_least_squares():
-    """After one update atoms explain the first codes better than any others."""
+def test_an_update_of_the_atoms_is_a_least_squares_fit():
+    """After one update, the atoms are the least-squares fit for the first codes."""
     X = points(d=8)
     first = NNKMeans(6, n_neighbors=6, kernel="linear", random_state=3, max_iter=1)
     model = first.fit(X)
@@ -98,7 +98,7 @@ def _first_atoms(X, n, seed):
     return _spread_points(Gram(X, kernel, np.nan), n, np.random.RandomState(seed))
 
 
-def test_clusters_of_blobs():
+def test_separate_blobs_are_found_as_clusters():
     X, y = make_blobs(120, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
     found = [
         adjusted_rand_score(y, NNKMeans(3, n_neighbors=1, random_state=s).fit_predict(X))
@@ -110,26 +110,26 @@ def test_clusters_of_blobs():
 
 
 def test_unused_atoms_are_replaced():
-    """Of four atoms three start on one spot; the other spots get them."""
+    """Several of the four atoms start at the same spot and move to the other spots."""
     spots = np.repeat([[0.0, 0], [9, 0], [0, 9], [9, 9]], [97, 1, 1, 1], axis=0)
     model = NNKMeans(4, n_neighbors=1, sigma=1.0, init="random", random_state=0).fit(spots)
     assert model.inertia_history_[0] > 1
     assert model.inertia_ < 1e-9
 
 
-def test_as_many_atoms_as_points_code_them_exactly():
+def test_as_many_atoms_as_points_give_no_error():
     X = points(n=9)
     model = NNKMeans(9, random_state=0).fit(X)
     assert model.inertia_ < 1e-12
     assert len(set(model.labels_)) == 9
 
 
-def test_equal_points():
+def test_equal_points_give_no_error():
     model = NNKMeans(3, sigma=1.0, random_state=0).fit(np.ones((7, 2)))
     assert model.inertia_ < 1e-12
 
 
-def test_given_kernels_are_the_named_ones():
+def test_precomputed_and_callable_kernels_equal_named_ones():
     X, queries = points(), points(1, 10)
     options = {"n_neighbors": 4, "random_state": 0}
     named = NNKMeans(8, sigma=1.5, **options).fit(X)
@@ -149,23 +149,23 @@ def test_given_kernels_are_the_named_ones():
     assert_allclose(function.inertia_history_, named.inertia_history_, rtol=1e-8)
 
 
-def test_blocks_of_the_kernel_matrix_are_the_whole(monkeypatch):
-    from nnk_image.learning import gram as room
+def test_kernel_matrix_in_blocks_gives_the_same_result(monkeypatch):
+    from nnk_image.learning import gram as gram_module
 
     X = points()
     whole = NNKMeans(5, random_state=0).fit(X)
-    monkeypatch.setattr(room, "_MOST_KEPT", 0)
-    monkeypatch.setattr(room, "_BLOCK", 7 * len(X))
+    monkeypatch.setattr(gram_module, "_MOST_KEPT", 0)
+    monkeypatch.setattr(gram_module, "_BLOCK", 7 * len(X))
     blocks = NNKMeans(5, random_state=0).fit(X)
     assert_allclose(blocks.inertia_history_, whole.inertia_history_, rtol=1e-9)
 
 
-def test_the_width_follows_the_data_in_high_dimension():
+def test_default_width_follows_the_data_in_high_dimensions():
     X = points(n=200, d=64)
     model = NNKMeans(20, random_state=0).fit(X)
     scaled = NNKMeans(20, random_state=0).fit(1000 * X)
     assert_allclose(scaled.inertia_history_, model.inertia_history_, rtol=1e-6)
-    assert model.inertia_ < 0.5 * len(X)  # sigma=1 would leave all of it
+    assert model.inertia_ < 0.5 * len(X)  # with sigma=1 all of it would remain
 
 
 @pytest.mark.parametrize(
@@ -181,18 +181,18 @@ def test_the_width_follows_the_data_in_high_dimension():
         ({"tol": -1}, "tol=-1"),
     ],
 )
-def test_bad_options_are_named(options, message):
+def test_invalid_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         NNKMeans(**options).fit(points())
 
 
-def test_a_matrix_is_no_kernel():
+def test_a_matrix_is_refused_as_kernel():
     with pytest.raises(TypeError, match="name of a kernel or a function, not array"):
         NNKMeans(kernel=np.eye(3)).fit(points())
 
 
 class TestClassifier:
-    def test_the_class_of_least_error(self):
+    def test_predicts_the_class_of_the_smallest_error(self):
         X, y = make_blobs(150, centers=4, cluster_std=2.5, random_state=0)
         y = np.array(list("abcd"))[y]
         model = NNKMeansClassifier(5, random_state=0).fit(X[:100], y[:100])
@@ -201,14 +201,14 @@ class TestClassifier:
         assert_allclose(model.decision_function(X[100:]), 1 - errors, atol=1e-12)
         assert len({m.sigma_ for m in model.means_}) == 1
 
-    def test_small_classes(self):
+    def test_classes_may_have_fewer_points_than_atoms(self):
         X = np.array([[0.0], [1.0], [5.0]])
         model = NNKMeansClassifier(10, random_state=0).fit(X, [0, 0, 1])
         assert [m.atoms_.shape[1] for m in model.means_] == [2, 1]
         assert_array_equal(model.predict(X), [0, 0, 1])
 
-    def test_digits_by_ten_atoms_of_each_class(self):
-        """Better than by the nearest of ten means of each class."""
+    def test_accuracy_on_digits_exceeds_that_of_k_means(self):
+        """Compared with the nearest of ten k-means centers of each class."""
         X, y = load_digits(return_X_y=True)
         ours, means = [], []
         for seed in range(3):
@@ -223,8 +223,8 @@ class TestClassifier:
         assert np.mean(ours) > np.mean(means) + 0.003
 
 
-def test_scores_of_samples_are_those_of_non_negative_least_squares():
-    """Against scipy's solver on all atoms; points far from the data come last."""
+def test_sample_scores_equal_those_of_scipy_nnls():
+    """Compared with scipy's NNLS on all atoms; points far from the data have the lowest scores."""
     X, far = points(5, d=2), points(6, 10, 2) + np.array([12, 0])
     model = NNKMeans(8, n_neighbors=8, sigma=1.5, random_state=0).fit(X)
     queries = np.vstack([X, far])

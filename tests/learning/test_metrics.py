@@ -1,4 +1,4 @@
-"""Distances of data sets, alignment, manifold metrics, dimension: by brute force."""
+"""Distances, alignment, manifold metrics and dimension, compared with brute force."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ ROWS = [NEAR.neighbors(i)[0] for i in range(40)]
 
 
 def random_rows(draw, n):
-    """Rows of neighbors, some empty, as a sparse matrix and as lists."""
+    """Return random neighborhoods, some empty, as a sparse matrix and as lists."""
     links = draw(st.integers(0, 2 ** (n * n) - 1))  # a bit for each pair
     rows = [[j for j in range(n) if j != i and links >> (n * i + j) & 1] for i in range(n)]
     matrix = np.zeros((n, n))
@@ -31,7 +31,7 @@ def random_rows(draw, n):
 
 
 def distance_by_nnls(A, B, k, sigma):
-    """Definition 3.2: the squared residual in the kernel's space, by scipy's NNLS."""
+    """Return the mean squared residual in kernel space (Definition 3.2), by scipy's NNLS."""
     result = []
     for a in A:
         d2 = ((B - a) ** 2).sum(axis=1)
@@ -44,7 +44,7 @@ def distance_by_nnls(A, B, k, sigma):
     return np.mean(result)
 
 
-def test_distance_is_its_definition():
+def test_distance_equals_its_definition():
     A, B = RNG.standard_normal((15, 3)), RNG.standard_normal((30, 3)) + 0.5
     for one, other in ((A, B), (B, A)):
         ours = nnk_distance(one, other, 8, sigma=1.3)
@@ -52,7 +52,7 @@ def test_distance_is_its_definition():
     assert nnk_distance(A, B, 8, sigma=1.3) != pytest.approx(nnk_distance(B, A, 8, sigma=1.3))
 
 
-def test_identity_and_range():
+def test_distance_is_zero_for_contained_points_and_at_most_one():
     assert nnk_distance(POINTS[3:9], POINTS, 10, sigma=2.0) == 0
     assert nnk_distance(POINTS, POINTS, 10) == 0
     assert 0 < nnk_distance(POINTS, POINTS[3:9], 6, sigma=2.0) < 1
@@ -60,7 +60,7 @@ def test_identity_and_range():
 
 
 def test_triangle_inequality_does_not_hold():
-    """Of single points the distance is 1 - K^2: too far when a third stands between them."""
+    """Between single points the distance is 1 - K^2; a detour through a third point is shorter."""
     first, middle, last = ([[x]] for x in (0.0, 0.4, 0.8))
     steps = nnk_distance(first, middle, 1, sigma=1.0) + nnk_distance(middle, last, 1, sigma=1.0)
     direct = nnk_distance(first, last, 1, sigma=1.0)
@@ -68,7 +68,7 @@ def test_triangle_inequality_does_not_hold():
     assert direct > 1.5 * steps
 
 
-def test_messages_name_the_sets_as_the_caller_does():
+def test_messages_name_the_argument():
     with pytest.raises(ValueError, match=r"A must have shape \(n, d\)"):
         nnk_distance(POINTS[0], POINTS)
     with pytest.raises(ValueError, match="6 of 240 numbers of B are not finite"):
@@ -79,7 +79,7 @@ def test_messages_name_the_sets_as_the_caller_does():
 
 
 @given(st.data(), st.integers(2, 7))
-def test_alignment_is_its_definition(data, n):
+def test_alignment_equals_its_definition(data, n):
     X, Y = (np.random.default_rng(seed).random((n, 2)) for seed in (1, 2))
     (first, a), (second, b) = (random_rows(data.draw, n) for _ in range(2))
     hard, soft = [], []
@@ -97,7 +97,7 @@ def test_alignment_is_its_definition(data, n):
     assert nalac(X, Y, first, second, soft=True) == pytest.approx(np.mean(soft))
 
 
-def test_alignment_takes_neighborhoods_and_refuses_others():
+def test_alignment_refuses_inconsistent_neighborhoods():
     assert nalac(POINTS, POINTS, NEAR, NEAR) == nalac(POINTS, POINTS, NEAR, NEAR, soft=True) == 1
     fewer = nnk_neighbors(POINTS[:30], n_neighbors=5)
     with pytest.raises(ValueError, match="40 and of 30 points"):
@@ -122,7 +122,7 @@ def test_dimension_and_diameter_by_brute_force():
 
 
 @pytest.mark.parametrize("norm", ["min_rank", "product"])
-def test_affinity_is_of_principal_angles(norm):
+def test_affinity_is_computed_from_principal_angles(norm):
     X = RNG.standard_normal((40, 15))
     near = nnk_neighbors(X, n_neighbors=4)
     expected = []
@@ -137,8 +137,8 @@ def test_affinity_is_of_principal_angles(norm):
     np.testing.assert_allclose(manifold_metrics(X, near, norm=norm).affinity, expected, atol=1e-7)
 
 
-def test_affinity_of_few_dimensions_is_1():
-    """Ranks count, not neighbors: three vectors of a plane span a plane."""
+def test_affinity_of_points_in_a_plane_is_1():
+    """The rank of the neighbors counts, not their number: three vectors in a plane have rank 2."""
     plane = np.column_stack([POINTS[:, :2], np.zeros((40, 3))])
     rows = [sorted(set(range(i + 1, i + 4))) for i in range(30)]
     matrix = np.zeros((40, 40))
@@ -146,11 +146,11 @@ def test_affinity_of_few_dimensions_is_1():
         matrix[i, row] = 1
     affinity = manifold_metrics(plane, sp.csr_array(matrix)).affinity
     np.testing.assert_allclose(affinity[: 3 * 27], 1, rtol=1e-12)
-    assert affinity[-1] == 0  # the last neighbour has none
+    assert affinity[-1] == 0  # that neighbor has no neighbors
     assert manifold_metrics(plane, sp.csr_array(matrix), norm="product").affinity.max() < 0.5
 
 
-def test_points_without_neighbors_and_zero_points():
+def test_metrics_of_points_without_neighbors_and_zero_points():
     metrics = manifold_metrics(np.zeros((3, 2)), sp.csr_array((3, 3)))
     assert [v.tolist() for v in metrics] == [[0] * 3, [0] * 3, [], [0]]
     full = sp.csr_array(np.ones((3, 3)) - np.eye(3))
@@ -161,7 +161,7 @@ def test_points_without_neighbors_and_zero_points():
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "says"),
+    ("call", "error", "message"),
     [
         (lambda: manifold_metrics(POINTS, NEAR, norm="max"), ValueError, "norm='max' is unknown"),
         (lambda: manifold_metrics(POINTS[1:], NEAR), ValueError, "X holds 39 points"),
@@ -172,13 +172,13 @@ def test_points_without_neighbors_and_zero_points():
         (lambda: intrinsic_dimension(NEAR.to_csr() * 1j), TypeError, "complex"),
     ],
 )
-def test_bad_neighborhoods(call, error, says):
-    with pytest.raises(error, match=says):
+def test_invalid_neighborhoods_are_refused(call, error, message):
+    with pytest.raises(error, match=message):
         call()
 
 
 @given(st.data(), st.integers(1, 7))
-def test_dimension_vector_is_its_definition(data, n):
+def test_dimension_vector_equals_its_definition(data, n):
     matrix, rows = random_rows(data.draw, n)
     expected = np.sort(matrix.toarray(), axis=1)[:, ::-1].mean(axis=0)
     vector = manifold_metrics(np.ones((n, 2)), matrix).dimension_vector
@@ -191,7 +191,7 @@ def test_dimension_vector_is_its_definition(data, n):
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4])
-def test_dimension_of_flat_data_is_the_number_of_its_directions(d):
+def test_dimension_of_flat_data_is_that_of_its_subspace(d):
     rng = np.random.default_rng(d)
     axes = np.linalg.qr(rng.standard_normal((6, 6)))[0][:d]
     X = rng.uniform(-1, 1, (400, d)) @ axes + rng.standard_normal(6)
@@ -233,6 +233,6 @@ def test_dimension_without_neighbors_or_with_equal_ones_is_0():
         (sp.csr_array(np.ones((3, 3))), {"threshold": 1.5}, "threshold=1.5 must be below 1"),
     ],
 )
-def test_bad_neighborhoods_of_points(links, options, message):
+def test_invalid_neighborhoods_of_points_are_refused(links, options, message):
     with pytest.raises(ValueError, match=message):
         intrinsic_dimension(links, np.eye(3), **options)

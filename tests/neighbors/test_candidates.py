@@ -1,4 +1,4 @@
-"""Candidates of neighbourhoods: every source gives the same graph."""
+"""Candidate neighbors: every source gives the same graph."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def expected():
 
 
 @pytest.mark.parametrize("extra", [0, 1, 20])
-def test_arrays_of_any_width_are_ranked_again(expected, extra):
+def test_number_and_order_of_given_candidates_do_not_matter(expected, extra):
     distances, indices = NearestNeighbors().fit(POINTS).kneighbors(POINTS, K + 1 + extra)
     shuffled = np.random.default_rng(1).permuted(indices, axis=1)
     for given in (indices, (indices, distances), shuffled, indices.astype(np.int32)):
@@ -31,7 +31,7 @@ def test_arrays_of_any_width_are_ranked_again(expected, extra):
         assert same(found, expected)
 
 
-def test_missing_and_repeated_candidates_do_not_count(expected):
+def test_missing_and_repeated_candidates_are_ignored(expected):
     indices = NearestNeighbors().fit(POINTS).kneighbors(POINTS, K + 1, return_distance=False)
     more = np.column_stack([np.full(300, -1), indices, indices[:, 3], np.full(300, -1)])
     assert same(nnk_neighbors(POINTS, K, neighbors=more), expected)
@@ -40,14 +40,14 @@ def test_missing_and_repeated_candidates_do_not_count(expected):
     np.testing.assert_array_equal(none.error, 0.5)
 
 
-def test_sparse_distance_graph(expected):
+def test_candidates_from_a_sparse_distance_graph(expected):
     graph = KNeighborsTransformer(n_neighbors=K).fit_transform(POINTS)
     assert same(nnk_neighbors(POINTS, K, neighbors=graph), expected)
     assert same(nnk_neighbors(POINTS, K, neighbors=csr_array(graph)), expected)
 
 
 @pytest.mark.parametrize("algorithm", ["brute", "kd_tree", "ball_tree"])
-def test_scikit_learn_estimators(expected, algorithm):
+def test_candidates_from_scikit_learn_estimators(expected, algorithm):
     estimator = NearestNeighbors(algorithm=algorithm)
     assert same(nnk_neighbors(POINTS, K, neighbors=estimator), expected)
     fitted = NearestNeighbors(algorithm=algorithm).fit(POINTS)
@@ -55,7 +55,7 @@ def test_scikit_learn_estimators(expected, algorithm):
 
 
 class GraphTransformer:
-    """A transformer as pynndescent has one: it gives graphs, and has no `kneighbors`."""
+    """A transformer like that of pynndescent: it returns graphs and has no `kneighbors`."""
 
     def __init__(self, n_neighbors):
         self.n_neighbors = n_neighbors
@@ -68,7 +68,7 @@ class GraphTransformer:
         return self.search_.transform(X)
 
 
-def test_transformers_to_graphs(expected):
+def test_candidates_from_graph_transformers(expected):
     transformer = GraphTransformer(K)
     assert same(nnk_neighbors(POINTS, K, neighbors=transformer), expected)
     queries = POINTS[:40] + 0.1
@@ -82,24 +82,24 @@ def test_transformers_to_graphs(expected):
 
 
 @pytest.mark.parametrize("estimator", [NearestNeighbors(), GraphTransformer(K)])
-def test_an_estimator_that_is_not_fitted_serves_other_points_next(estimator, expected):
+def test_unfitted_estimators_are_not_changed(estimator, expected):
     before = set(vars(estimator))
     nnk_neighbors(POINTS[::-1] ** 2, K, neighbors=estimator)
     assert set(vars(estimator)) == before
     assert same(nnk_neighbors(POINTS, K, neighbors=estimator), expected)
 
 
-def test_the_transformer_of_pynndescent(expected):
+def test_candidates_from_pynndescent(expected):
     pynndescent = pytest.importorskip("pynndescent", exc_type=ImportError)
     transformer = pynndescent.PyNNDescentTransformer(n_neighbors=2 * K, random_state=0)
     assert same(nnk_neighbors(POINTS, K, neighbors=transformer), expected)
 
 
 @pytest.mark.parametrize("symmetrize", ["max", None])
-def test_a_graph_made_block_by_block_is_the_whole(symmetrize):
-    """By the recipe of docs/many_points.md."""
+def test_a_graph_built_in_blocks_equals_the_whole_graph(symmetrize):
+    """The blocks follow the recipe in docs/many_points.md."""
     search = NearestNeighbors().fit(POINTS)
-    distances, indices = search.kneighbors(n_neighbors=K)  # of the points, without themselves
+    distances, indices = search.kneighbors(n_neighbors=K)  # without the points themselves
     sigma = distances[:, -1].mean() / 3
 
     def rows(start, stop):
@@ -117,7 +117,7 @@ def test_a_graph_made_block_by_block_is_the_whole(symmetrize):
 
 @pytest.mark.parametrize("n_features", [1, 2, 20])
 def test_ties_go_to_the_lower_index(n_features):
-    """By brute force over exact integer distances."""
+    """Compared with brute force on exact integer distances."""
     points = np.random.default_rng(2).integers(0, 3, (90, n_features)).astype(float)
     distances = cdist(points, points, "sqeuclidean")
     np.fill_diagonal(distances, np.inf)
@@ -128,7 +128,7 @@ def test_ties_go_to_the_lower_index(n_features):
 
 
 @pytest.mark.parametrize("n_features", [2, 20])
-def test_many_equal_points_cost_no_more(n_features):
+def test_many_equal_points_have_one_neighbor_and_no_error(n_features):
     points = np.random.default_rng(3).integers(0, 2, (3000, n_features)).astype(float)
     points[:2000] = 0
     graph = nnk_graph(points, 10, sigma=1.0)
@@ -139,7 +139,7 @@ def test_many_equal_points_cost_no_more(n_features):
 
 
 @pytest.mark.parametrize("n_features", [4, 40])
-def test_points_far_from_the_origin(n_features):
+def test_points_far_from_the_origin_give_the_same_weights(n_features):
     points = np.round(np.random.default_rng(4).standard_normal((200, n_features)) * 64) / 64
     near = nnk_neighbors(points, K)
     far = nnk_neighbors(points + 2.0**30, K)  # the same differences
@@ -147,7 +147,7 @@ def test_points_far_from_the_origin(n_features):
     np.testing.assert_array_equal(far.indices, near.indices)
 
 
-def test_similarity_kernels_take_the_most_similar():
+def test_candidates_of_similarity_kernels_are_the_most_similar_points():
     points = np.abs(POINTS)
     for kernel in ("cosine", "linear"):
         unit = points / np.linalg.norm(points, axis=1, keepdims=True)
@@ -176,6 +176,6 @@ def test_similarity_kernels_take_the_most_similar():
         (NearestNeighbors().fit(POINTS[:50]), ValueError, "fitted to 50 points"),
     ],
 )
-def test_bad_candidates(given, error, text):
+def test_invalid_candidates_are_refused(given, error, text):
     with pytest.raises(error, match=text):
         nnk_graph(POINTS, K, neighbors=given)

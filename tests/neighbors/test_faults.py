@@ -1,4 +1,4 @@
-"""Memory that fails during work on general data is an error, and the process goes on."""
+"""A failed allocation in the core for points raises MemoryError and has no further effect."""
 
 import os
 
@@ -26,7 +26,7 @@ CALLS = """
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_each_allocation_of_the_core_may_fail(failing_malloc, n_jobs):
+def test_every_failed_allocation_raises_memory_error(failing_malloc, n_jobs):
     preload = f"{failing_malloc} {os.environ.get('LD_PRELOAD', '')}".strip()
     words = python(CALLS, failing_malloc, n_jobs, LD_PRELOAD=preload)
     assert words[::2] == ["graph", "lnp", "weights"]

@@ -1,4 +1,4 @@
-"""Graphs of points: golden data, symmetrisation, kernels, edge cases, bad input."""
+"""Graphs of points: golden data, symmetrization, kernels, edge cases, invalid input."""
 
 import warnings
 from functools import partial
@@ -40,7 +40,7 @@ def test_golden_weights_and_edges(name, k):
     graph = nnk_graph(points, k)
     for ours, theirs in ((weights, directed), (graph, undirected)):
         above = ours.copy()
-        above.data[above.data <= 1e-6] = 0  # what the golden data leave out
+        above.data[above.data <= 1e-6] = 0  # the golden data omit smaller weights
         above.eliminate_zeros()
         assert above.nnz == theirs.nnz
         assert abs(above - theirs).max() < 1e-12
@@ -48,8 +48,8 @@ def test_golden_weights_and_edges(name, k):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("n_features", [2, 15, 30])
-def test_undirected_graphs_follow_their_rule(rule, n_features):
-    """By dense matrices, candidates given by a mask."""
+def test_undirected_graphs_follow_the_symmetrization(rule, n_features):
+    """Compared with dense matrices, where a mask marks the candidates."""
     points = np.random.default_rng(1).standard_normal((200, n_features))
     points[50:60] = points[40:50]
     found = nnk_neighbors(points, 9, sigma=2.0)
@@ -85,7 +85,7 @@ def check_csr(graph):
 
 
 @pytest.mark.parametrize("rule", [*RULES, None])
-def test_tied_edges_of_a_grid_stay(rule):
+def test_tied_edges_of_a_grid_are_kept(rule):
     grid = np.stack(np.mgrid[:20, :20], axis=-1).reshape(-1, 2).astype(float)
     graph = nnk_graph(grid, 8, symmetrize=rule)
     y, x = np.divmod(np.arange(400), 20)
@@ -96,13 +96,13 @@ def test_tied_edges_of_a_grid_stay(rule):
 
 @settings(max_examples=25)
 @given(st.integers(0, 2**32))
-def test_invariants(seed):
+def test_optimality_and_invariances_on_random_points(seed):
     rng = np.random.default_rng(seed)
     n, d, k = (int(i) for i in rng.integers((3, 1, 1), (60, 20, 20)))
     points = rng.standard_normal((n, d))
     if rng.random() < 0.3:
         points[rng.integers(1, n, 5)] = points[0]
-        points[-1] += 1  # not all are equal
+        points[-1] += 1  # not all points are equal
     found = nnk_neighbors(points, min(k, n - 1))
     assert found.residual.max() <= 1e-9
     assert (found.error >= 0).all()
@@ -121,7 +121,7 @@ def test_invariants(seed):
         assert abs(again - W[order][:, order]).max() < 1e-9
 
 
-def test_sigma_rules():
+def test_rules_for_sigma():
     distances = np.sort(cdist(ROLL, ROLL), axis=1)[:, 1:11]
     find = partial(nnk_neighbors, ROLL, n_neighbors=10)
     assert find().sigma == pytest.approx(distances[:, -1].mean() / 3)
@@ -129,11 +129,11 @@ def test_sigma_rules():
     assert find(sigma="median").sigma == pytest.approx(np.median(distances))
     assert find(sigma=2).sigma == find(sigma=np.array(2.0)).sigma == 2
     queries = ROLL[:7] + 0.1
-    assert find(queries=queries).sigma == find().sigma  # that of the points
+    assert find(queries=queries).sigma == find().sigma  # sigma is that of the points
     assert find(queries=queries, sigma="local").sigma.shape == (7,)
 
 
-def test_queries_are_what_new_points_would_be():
+def test_queries_are_treated_like_additional_points():
     queries = ROLL[:20] + 0.05
     found = nnk_neighbors(ROLL, 15, queries=queries, sigma=1.5)
     for i in (0, 13):
@@ -155,7 +155,7 @@ KERNELS = {
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("n_features", [3, 40])
-def test_kernels_by_name_as_functions_and_as_matrices(kernel, n_features):
+def test_kernels_given_by_name_function_and_matrix_agree(kernel, n_features):
     points = np.random.default_rng(4).standard_normal((80, n_features))
     function = KERNELS[kernel]
     found = nnk_neighbors(points, 8, kernel=kernel, sigma=2.5)
@@ -189,14 +189,14 @@ def test_lle_weights_are_the_best_convex_combination():
 
 @pytest.mark.parametrize("method", ["nnk", "omp", "mp", "knn"])
 @pytest.mark.parametrize("n_features", [2, 4, 300])
-def test_error_of_lle_is_that_of_its_weights(method, n_features):
+def test_lle_error_is_the_reconstruction_error_of_its_weights(method, n_features):
     points = np.random.default_rng(0).standard_normal((60, n_features))
     found = nnk_neighbors(points, 8, kernel="lle", method=method)
     expected = 0.5 * ((points - found.to_csr() @ points) ** 2).sum(axis=1)
     np.testing.assert_allclose(found.error, expected, rtol=1e-9, atol=1e-12)
 
 
-def test_angular_is_lle_of_unit_differences():
+def test_angular_kernel_is_lle_of_unit_differences():
     points = np.random.default_rng(7).standard_normal((30, 12))
     angular = nnk_neighbors(points[1:], 29, queries=points[:1], kernel="angular")
     unit = points[1:] - points[0]
@@ -213,14 +213,14 @@ def test_omp_is_exact_and_mp_has_fewer_edges():
     assert (mp.error >= exact.error - 1e-12).all()
 
 
-def test_mutual_knn():
+def test_mutual_knn_keeps_edges_in_both_directions():
     knn, mutual = (nnk_neighbors(ROLL, 9, method=m).to_csr() for m in METHODS[3:5])
     assert abs(mutual - knn.minimum(knn.T)).max() < 1e-15
     assert mutual.nnz < knn.nnz
 
 
 @pytest.mark.parametrize("ratio", [0.0, 0.1, 1.0, 30.0])
-def test_kstar_minimises_its_bound(ratio):
+def test_kstar_minimizes_its_bound(ratio):
     found = nnk_neighbors(ROLL, 15, method="kstar", method_params={"lc_ratio": ratio})
     beta = ratio * np.sort(cdist(ROLL, ROLL), axis=1)[:, 1:16]
     for i in range(0, 400, 40):
@@ -230,13 +230,14 @@ def test_kstar_minimises_its_bound(ratio):
         assert alpha.sum() == pytest.approx(1)
         bound = np.linalg.norm(alpha) + alpha @ beta[i]
         assert found.error[i] == pytest.approx(bound)
-        gradient = alpha / np.linalg.norm(alpha) + beta[i]  # equal where positive, else not less
+        # Optimality: the gradient equals the bound where alpha is positive, and is not below it.
+        gradient = alpha / np.linalg.norm(alpha) + beta[i]
         np.testing.assert_allclose(gradient[alpha > 0], bound)
         assert (gradient >= bound - 1e-9).all()
 
 
 @pytest.mark.parametrize("far", [1e6, 1e9])
-def test_kstar_weights_depend_on_differences_of_distances(far):
+def test_kstar_weights_depend_only_on_differences_of_distances(far):
     steps = 0.25 * np.arange(12)[:, None]
     near, away = (
         nnk_neighbors(x, 12, queries=[[0.0]], method="kstar").to_csr().toarray()
@@ -247,21 +248,21 @@ def test_kstar_weights_depend_on_differences_of_distances(far):
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "laplacian"])
-def test_lnp_reconstructs_with_opposed_neighbours(kernel):
+def test_lnp_weights_are_sparse_and_reconstruct_the_points(kernel):
     found = nnk_neighbors(ROLL, 12, method="lnp", kernel=kernel)
     W = found.to_csr()
     np.testing.assert_allclose(W.sum(axis=1), 1)
     np.testing.assert_allclose(found.error, 0.5 * ((ROLL - W @ ROLL) ** 2).sum(axis=1), atol=1e-9)
     nearest = np.argsort(cdist(ROLL, ROLL), axis=1)[:, 1]
     assert (W[np.arange(400), nearest] > 0).all()
-    assert found.n_kept.max() <= 4  # of a surface in space, d + 1
+    assert found.n_kept.max() <= 4  # at most d + 1 in d dimensions
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("points", [np.ones((6, 3)), np.zeros((1, 2)), np.arange(2.0)[:, None]])
-def test_degenerate_points(points, method):
+def test_degenerate_points_give_finite_weights(points, method):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of sigma = 0, of few points
+        warnings.simplefilter("ignore", UserWarning)  # sigma is 0, or there are few points
         for n_neighbors in (1, 4):
             found = nnk_neighbors(points, n_neighbors, method=method)
             graph = nnk_graph(points, n_neighbors, method=method)
@@ -270,7 +271,7 @@ def test_degenerate_points(points, method):
     check_csr(graph)
 
 
-def test_equal_points_share_or_not():
+def test_equal_points_share_their_weight_if_requested():
     points = np.array([[0.0], [0], [0], [5]])
     first = nnk_neighbors(points, 3, sigma=1.0)
     np.testing.assert_array_equal(
@@ -287,7 +288,7 @@ def test_equal_points_share_or_not():
     "kernel",
     ["gaussian", "laplacian", "cosine", "shifted_cosine", "polynomial", "lle", "angular"],
 )
-def test_equal_points_share_with_every_kernel(kernel, n_features):
+def test_equal_points_share_their_weight_with_every_kernel(kernel, n_features):
     rng = np.random.default_rng(n_features)
     points, queries = rng.random((20, n_features)), rng.random((50, n_features))
     both = np.concatenate([points, points])
@@ -297,7 +298,7 @@ def test_equal_points_share_with_every_kernel(kernel, n_features):
     np.testing.assert_array_equal(weights[:, :20], weights[:, 20:])
 
 
-def test_isolated_points():
+def test_dissimilar_and_zero_points_are_isolated():
     with pytest.warns(UserWarning, match="all similarities are 0"):
         far = nnk_neighbors([[0.0], [1e3], [2e3]], n_neighbors=2, sigma=1.0)
     assert len(far.indices) == 0
@@ -311,7 +312,7 @@ def test_isolated_points():
     assert opposed.neighbors(0)[0].tolist() == [2]
 
 
-def test_few_points_and_no_spread_warn_once():
+def test_few_points_and_equal_points_warn_once():
     with pytest.warns(UserWarning, match="there are 4 other points; all are") as caught:
         nnk_graph(ROLL[:5], 30)
     assert len(caught) == 1
@@ -344,7 +345,7 @@ def test_threads_do_not_change_a_bit(monkeypatch, method):
             np.testing.assert_array_equal(getattr(a, part), getattr(b, part))
 
 
-def test_any_layout_of_points(tmp_path):
+def test_layout_and_dtype_of_the_points_do_not_matter(tmp_path):
     points = np.round(ROLL * 64) / 64  # the same numbers in every type
     expected = nnk_graph(points, 10)
     read_only = points.copy()
@@ -422,7 +423,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("options", "error", "text"), BAD)
-def test_bad_input(options, error, text):
+def test_invalid_input_is_refused(options, error, text):
     options = {"X": ROLL[:20], "n_neighbors": 2} | options
     with pytest.raises(error, match=text):
         nnk_neighbors(**options)
@@ -431,7 +432,7 @@ def test_bad_input(options, error, text):
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "laplacian"])
-def test_a_width_far_below_the_distances_is_reported(kernel):
+def test_a_too_small_sigma_warns(kernel):
     points = np.arange(20.0).reshape(-1, 1)
     with pytest.warns(
         UserWarning, match=r"all similarities are 0.*larger sigma than 0.001"
@@ -448,7 +449,7 @@ def test_a_width_far_below_the_distances_is_reported(kernel):
         assert len(nnk_neighbors(points, 2, queries=[[1e9]], sigma=1.0).indices) == 0
 
 
-def test_bad_queries_and_rules():
+def test_invalid_queries_and_symmetrizations_are_refused():
     with pytest.raises(ValueError, match="queries has 2 features, X has 3"):
         nnk_neighbors(ROLL, queries=ROLL[:, :2])
     with pytest.raises(ValueError, match=r"queries has numbers .* overflow in float32 arithmetic"):
@@ -459,7 +460,7 @@ def test_bad_queries_and_rules():
         nnk_graph(ROLL, symmetrize="sum")
 
 
-def test_diagonal_of_a_precomputed_kernel():
+def test_diagonal_of_a_precomputed_kernel_enters_the_error():
     kernel = np.exp(-np.abs(np.subtract.outer(np.arange(9.0), np.arange(9.0))))
     find = partial(nnk_neighbors, kernel, 3, queries=kernel[:2] / 2, kernel="precomputed")
     error = find().error
@@ -473,14 +474,14 @@ def test_diagonal_of_a_precomputed_kernel():
         find(kernel_params={"diagonal": np.ma.masked_equal([1, 2], 1)})
 
 
-def test_a_query_that_is_not_there():
+def test_a_query_number_out_of_range_is_refused():
     found = nnk_neighbors(ROLL[:9], 3)
     for query in (-1, 9):
         with pytest.raises(IndexError, match=f"query={query} must be from 0 to 8"):
             found.neighbors(query)
 
 
-def test_too_many_candidates_are_refused_in_time(monkeypatch):
+def test_candidates_too_many_for_the_memory_are_refused(monkeypatch):
     monkeypatch.setattr("nnk_image.base.memory.SMALL", 0)
     monkeypatch.setattr("nnk_image.base.memory.available", lambda: 1000)
     with pytest.raises(MemoryError, match=r"30 candidates of 400 points.*use fewer"):
@@ -489,7 +490,7 @@ def test_too_many_candidates_are_refused_in_time(monkeypatch):
 
 @pytest.mark.parametrize("method", ["nnk", "knn"])
 @pytest.mark.parametrize("distances", [cdist, lambda a, b: -cdist(a, b), lambda a, b: 1 - a @ b.T])
-def test_distances_are_no_kernel(distances, method):
+def test_distances_are_refused_as_a_kernel(distances, method):
     points = ROLL[:40] / np.linalg.norm(ROLL[:40], axis=1, keepdims=True)
     with pytest.raises(ValueError, match=r"kernel function has .* on its diagonal"):
         nnk_graph(points, 5, kernel=distances, method=method)
@@ -497,7 +498,7 @@ def test_distances_are_no_kernel(distances, method):
         nnk_graph(distances(points, points), 5, kernel="precomputed", method=method)
 
 
-def test_indefinite_similarities():
+def test_indefinite_kernels_warn_raise_or_are_clipped():
     rng = np.random.default_rng(0)
     matrix = rng.standard_normal((40, 40))
     matrix = matrix + matrix.T
@@ -519,7 +520,7 @@ def test_indefinite_similarities():
 )
 @pytest.mark.parametrize("n_features", [3, 40])
 def test_the_core_and_numpy_agree_on_every_kernel(kernel, n_features):
-    """A kernel of `kernels.KERNELS` and of kernels.h is tested as soon as it is in both tables."""
+    """A new kernel is tested as soon as it is in `kernels.KERNELS` and in kernels.h."""
     points = np.random.default_rng(5).random((60, n_features))
     by_name = nnk_neighbors(points, 9, kernel=kernel, sigma=0.7)
     checked = kernels.check_kernel(kernel, {}, n_features)
@@ -529,12 +530,12 @@ def test_the_core_and_numpy_agree_on_every_kernel(kernel, n_features):
     np.testing.assert_allclose(np.diagonal(matrix), kernels.self_similarities(checked, points))
 
 
-def test_a_kernel_of_the_query_has_no_matrix():
+def test_kernels_that_depend_on_the_query_have_no_matrix():
     with pytest.raises(ValueError, match="'lle' is not possible here"):
         kernels.kernel_matrix(kernels.KERNELS["lle"], 1.0, ROLL, ROLL)
 
 
-def test_sparse_points_are_those_of_the_dense_matrix():
+def test_sparse_points_give_the_same_graph_as_dense_points():
     X = np.random.default_rng(3).random((60, 12))
     X[X < 0.7] = 0
     for kernel in ("gaussian", "cosine"):
@@ -544,6 +545,6 @@ def test_sparse_points_are_those_of_the_dense_matrix():
         assert nnk_neighbors(csr_array(X), 8, kernel=kernel).error.shape == (60,)
 
 
-def test_sparse_points_that_fill_the_memory_are_refused():
+def test_sparse_points_too_large_as_a_dense_matrix_are_refused():
     with pytest.raises(MemoryError, match="TruncatedSVD"):
         nnk_graph(csr_array((10**6, 10**7)), 8)

@@ -1,4 +1,4 @@
-"""The test of two candidates: against scipy's solver and against the interval as printed."""
+"""The kernel ratio test, compared with scipy's NNLS and with the published interval."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from nnk_image.neighbors import kernel_ratio_test
 
 
 def features(rng, k):
-    """Feature vectors of k candidates and a query; their products are a kernel of any sign."""
+    """Return feature vectors of k candidates and a query; inner products may be negative."""
     vectors = rng.standard_normal((k + 1, k + 2)) * rng.uniform(0.2, 3, (k + 1, 1))
     if rng.random() < 0.5:
         vectors = np.abs(vectors)  # a kernel without negative values
@@ -20,7 +20,7 @@ def features(rng, k):
 
 @settings(max_examples=200)
 @given(st.integers(0, 2**32), st.integers(2, 6))
-def test_it_decides_problems_of_two_candidates(seed, k):
+def test_kernel_ratio_test_decides_problems_of_two_candidates(seed, k):
     candidates, query = features(np.random.default_rng(seed), k)
     hidden = kernel_ratio_test(candidates @ candidates.T, candidates @ query)
     for i in range(k):
@@ -32,7 +32,7 @@ def test_it_decides_problems_of_two_candidates(seed, k):
             np.testing.assert_array_equal(ours == 0, weights == 0)
 
 
-def test_for_kernels_without_negative_values_it_is_the_interval_as_printed():
+def test_nonnegative_kernels_give_the_published_interval():
     rng = np.random.default_rng(0)
     for _ in range(500):
         vectors = np.abs(rng.standard_normal((3, 4))) + 1e-3
@@ -43,18 +43,18 @@ def test_for_kernels_without_negative_values_it_is_the_interval_as_printed():
         assert hidden[1, 0] == (ratio >= K[0, 0] / K[0, 1])
 
 
-def test_the_interval_as_printed_fails_where_similarities_are_negative():
-    """Theorem 2.3 divides by ``K_ij``: two candidates that look away from each other."""
+def test_published_interval_fails_for_negative_similarities():
+    """Theorem 2.3 divides by ``K_ij``, which is negative here."""
     candidates, query = np.array([[1.0, 0.5], [-0.5, 1.0 - 0.5]]), np.array([0.2, 1.0])
     K, b = candidates @ candidates.T, candidates @ query
     assert K[0, 1] < 0 < b.min()
-    assert not K[0, 1] / K[1, 1] < b[0] / b[1] < K[0, 0] / K[0, 1]  # as printed: not both
+    assert not K[0, 1] / K[1, 1] < b[0] / b[1] < K[0, 0] / K[0, 1]  # as published
     assert (nnk_weights(K, b) > 0).all()
     assert not kernel_ratio_test(K, b).any()
 
 
-def test_it_does_not_depend_on_the_query_itself_nor_on_units():
-    """Remarks 2.1 and 2.2: only products of the query with candidates matter, and only ratios."""
+def test_result_does_not_depend_on_scales_of_query_and_candidates():
+    """Remarks 2.1 and 2.2: only ratios of the query's inner products with candidates matter."""
     rng = np.random.default_rng(1)
     candidates, query = features(rng, 5)
     K, b = candidates @ candidates.T, candidates @ query
@@ -64,7 +64,7 @@ def test_it_does_not_depend_on_the_query_itself_nor_on_units():
     np.testing.assert_array_equal(kernel_ratio_test(units[:, None] * K * units, units * b), hidden)
 
 
-def test_many_problems_at_once_equal_candidates_and_empty_ones():
+def test_stacked_problems_with_equal_and_zero_candidates():
     rng = np.random.default_rng(2)
     K, b = np.empty((3, 4, 4)), np.empty((3, 4))
     for K_one, b_one in zip(K, b, strict=True):
@@ -75,7 +75,7 @@ def test_many_problems_at_once_equal_candidates_and_empty_ones():
     for K_one, b_one, one in zip(K, b, hidden, strict=True):
         np.testing.assert_array_equal(kernel_ratio_test(K_one, b_one), one)
         assert one[[0, 3], [3, 0]].all()  # equal
-        np.testing.assert_array_equal(one[:2, 2], b_one[:2] <= 0)  # what is 0 hides nothing
+        np.testing.assert_array_equal(one[:2, 2], b_one[:2] <= 0)  # a zero candidate hides nothing
         assert not np.diagonal(one).any()
 
 
@@ -87,6 +87,6 @@ def test_many_problems_at_once_equal_candidates_and_empty_ones():
         (np.eye(3), [1.0, 1.0], "do not fit"),
     ],
 )
-def test_bad_input(K, b, message):
+def test_invalid_input_is_refused(K, b, message):
     with pytest.raises(ValueError, match=message):
         kernel_ratio_test(K, b)

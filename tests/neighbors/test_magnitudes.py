@@ -1,4 +1,4 @@
-"""Points of any magnitude: the same graph, or an error that says what to do; never an empty one."""
+"""Points of any magnitude give the same graph or an error with advice, but no empty graph."""
 
 import numpy as np
 import pytest
@@ -13,8 +13,8 @@ POINTS = np.random.default_rng(0).standard_normal((60, 5))
 @pytest.mark.parametrize(
     ("dtype", "powers"), [(np.float64, (440, -440)), (np.float32, (100, -100))]
 )
-def test_kernels_of_directions_and_ratios_have_no_unit(kernel, dtype, powers):
-    """Powers of two change no digit of a product, so they must not change the graph either."""
+def test_scale_invariant_kernels_do_not_depend_on_units(kernel, dtype, powers):
+    """Multiplication by a power of two is exact, so it must not change the graph."""
     points = POINTS.astype(dtype)
     expected = nnk_graph(points, 8, kernel=kernel)
     for power in powers:
@@ -33,18 +33,18 @@ def test_kernels_of_directions_and_ratios_have_no_unit(kernel, dtype, powers):
         (1.0, {"kernel": "polynomial", "kernel_params": {"coef0": 1e200}}),
     ],
 )
-def test_similarities_beyond_all_arithmetic_are_refused(factor, options):
+def test_overflowing_similarities_are_refused(factor, options):
     with pytest.raises(ValueError, match=r"similarities .* may reach .* scale the features"):
         nnk_graph(factor * POINTS, 8, **options)
 
 
-def test_float32_holds_less():
+def test_similarities_that_overflow_in_float32_are_refused():
     with pytest.raises(ValueError, match=r"3\.4e\+38 that float32 arithmetic allows"):
         nnk_graph((1e13 * POINTS).astype(np.float32), 8, kernel="polynomial", method_params=EXACT)
     assert nnk_graph(1e13 * POINTS, 8, kernel="polynomial", method_params=EXACT).nnz > 0
 
 
-def test_queries_are_looked_at_too():
+def test_similarities_of_queries_that_overflow_are_refused():
     with pytest.raises(ValueError, match="similarities of this kernel"):
         nnk_neighbors(POINTS, 8, queries=1e120 * POINTS[:3], kernel="polynomial")
 
@@ -59,7 +59,7 @@ def test_queries_are_looked_at_too():
         {"kernel": lambda a, b: a @ b.T},
     ],
 )
-def test_the_default_tol_drops_no_neighbour_at_any_scale(options):
+def test_the_default_tol_drops_no_neighbor_at_any_scale(options):
     points = 1e6 * POINTS
     exact = nnk_graph(points, 8, method_params=EXACT, **options)
     assert nnk_graph(points, 8, **options).nnz == exact.nnz > 0
@@ -67,9 +67,9 @@ def test_the_default_tol_drops_no_neighbour_at_any_scale(options):
 
 @pytest.mark.parametrize("kernel", ["lle", "linear", lambda a, b: a @ b.T])
 @pytest.mark.parametrize("tol", [1e-8, 0.1])
-def test_what_tol_drops_does_not_depend_on_the_scale(kernel, tol):
-    """Scaling all points scales neither the weights of 'lle' nor those of inner products."""
-    points = POINTS.reshape(25, 12)  # more features than candidates: one solution
+def test_neighbors_dropped_by_tol_do_not_depend_on_the_scale(kernel, tol):
+    """Scaling all points changes neither the weights of 'lle' nor those of inner products."""
+    points = POINTS.reshape(25, 12)  # more features than candidates: a unique solution
     expected = nnk_neighbors(points, 8, kernel=kernel, method_params={"tol": tol})
     assert (expected.n_kept > 0).all()
     for factor in (1 / 255, 1e3, 1e-3):
@@ -79,7 +79,7 @@ def test_what_tol_drops_does_not_depend_on_the_scale(kernel, tol):
         np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-6)
 
 
-def test_points_without_similar_ones_have_no_neighbour():
-    """An empty graph is right where nothing is similar."""
+def test_points_without_similar_points_have_no_neighbors():
+    """The graph is empty if no points are similar."""
     assert nnk_graph(np.eye(4), 3, kernel="cosine").nnz == 0
     assert nnk_graph(1e9 * np.eye(4), 3, kernel="linear").nnz == 0

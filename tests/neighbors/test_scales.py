@@ -1,4 +1,4 @@
-"""Scales: what merging keeps, that it is nested, and that shapes show their dimension."""
+"""Scales of points: properties of merged points, and the dimension of known shapes."""
 
 from itertools import pairwise
 
@@ -44,7 +44,7 @@ def roll(n, noise, seed=0):
 
 @settings(max_examples=40)
 @given(st.integers(0, 2**32), st.integers(3, 60), st.integers(1, 20), st.floats(0.05, 0.95))
-def test_what_merging_keeps(seed, n, d, max_coherence):
+def test_merging_keeps_counts_means_and_nesting(seed, n, d, max_coherence):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)).round(rng.integers(0, 3))  # rounded: ties and equal points
     scales = nnk_scales(X, 8, sigmas=[0.1, 0.5, 1.0, 3.0], max_coherence=max_coherence)
@@ -59,12 +59,12 @@ def test_what_merging_keeps(seed, n, d, max_coherence):
         assert scale.coherence == pytest.approx(largest, rel=1e-12, abs=1e-300)
         assert scale.coherence <= max_coherence
         assert scale.graph.shape == (m, m)
-    for fine, coarse in pairwise(scales):  # who was together stays together
+    for fine, coarse in pairwise(scales):  # merged points stay merged
         assert len(np.unique(np.stack([fine.labels, coarse.labels]), axis=1).T) == len(fine)
 
 
 @pytest.mark.parametrize("symmetrize", ["max", None])
-def test_neighbourhoods_and_graphs_are_those_of_the_merged_points(symmetrize):
+def test_neighborhoods_and_graphs_are_those_of_the_merged_points(symmetrize):
     for scale in nnk_scales(circle(400, 0.05), n_neighbors=6, symmetrize=symmetrize):
         k = min(6, len(scale) - 1)
         near = nnk_neighbors(scale.points, k, sigma=scale.sigma)
@@ -74,7 +74,7 @@ def test_neighbourhoods_and_graphs_are_those_of_the_merged_points(symmetrize):
         assert (scale.graph != graph).nnz == 0
 
 
-def test_far_apart_points_stay_as_they_are_and_the_default_ends():
+def test_distant_points_stay_separate_and_default_scales_end():
     X = np.arange(10.0).reshape(-1, 1)
     (scale,) = nnk_scales(X, sigmas=[0.5])
     np.testing.assert_array_equal(scale.points, X)
@@ -83,20 +83,20 @@ def test_far_apart_points_stay_as_they_are_and_the_default_ends():
     scales = nnk_scales(X)
     assert 3 <= len(scales[-1]) < len(scales[0])
     assert all(b.sigma == pytest.approx(a.sigma * 2**0.5) for a, b in pairwise(scales))
-    assert nnk_scales(X, sigmas=[100.0]) == []  # all are one
+    assert nnk_scales(X, sigmas=[100.0]) == []  # all points are merged
 
 
-def test_grids_full_of_ties_merge_too():
+def test_grids_with_many_ties_are_merged():
     x, y = np.meshgrid(np.arange(12.0), np.arange(12.0))
     X = np.column_stack([x.ravel(), y.ravel()])
     scale = nnk_scales(np.repeat(X, 12, axis=0), sigmas=[0.4])[0]
-    np.testing.assert_array_equal(scale.counts, np.full(144, 12))  # equal points only
+    np.testing.assert_array_equal(scale.counts, np.full(144, 12))  # only equal points are merged
     coarse = nnk_scales(X, sigmas=[2.0])[0]
     assert len(coarse) < 60
     assert pdist(coarse.points).min() >= 2 * (2 * np.log(2)) ** 0.5
 
 
-def test_the_same_for_every_number_of_threads_and_dtype_of_whole_numbers():
+def test_threads_and_dtype_do_not_change_the_scales():
     X = (100 * circle(700, 0.02)).round()
     ones, twos = nnk_scales(X), nnk_scales(X.astype(np.float32), n_jobs=2)
     for one, two in zip(ones, twos, strict=True):
@@ -105,7 +105,7 @@ def test_the_same_for_every_number_of_threads_and_dtype_of_whole_numbers():
 
 
 @pytest.mark.parametrize(
-    ("shape", "noise_scale", "sigmas", "true"),
+    ("shape", "noise_scale", "sigmas", "dimension"),
     [
         (circle(2000, 0.02), 0.03, [0.08, 0.12, 0.17], 1),
         (trefoil(4000, 0.01), 0.015, [0.05, 0.07, 0.09], 1),
@@ -114,15 +114,13 @@ def test_the_same_for_every_number_of_threads_and_dtype_of_whole_numbers():
     ],
     ids=["circle", "trefoil", "swiss roll", "sphere"],
 )
-def test_between_noise_and_curvature_the_dimension_is_the_true_one(
-    shape, noise_scale, sigmas, true
-):
-    noisy, *scales = (
+def test_dimension_is_correct_between_noise_and_curvature(shape, noise_scale, sigmas, dimension):
+    at_noise_scale, *scales = (
         np.average(intrinsic_dimension(s.neighborhoods, s.points), weights=s.counts)
         for s in nnk_scales(shape, sigmas=[noise_scale, *sigmas])
     )
-    assert noisy > true + 0.15
-    np.testing.assert_allclose(scales, true, atol=0.1)
+    assert at_noise_scale > dimension + 0.15
+    np.testing.assert_allclose(scales, dimension, atol=0.1)
 
 
 @pytest.mark.parametrize(
@@ -141,17 +139,17 @@ def test_between_noise_and_curvature_the_dimension_is_the_true_one(
         ({"n_neighbors": 0}, ValueError, "n_neighbors=0 must be at least 1"),
     ],
 )
-def test_bad_options(options, error, message):
+def test_invalid_options_are_refused(options, error, message):
     with pytest.raises(error, match=message):
         nnk_scales(circle(20), **options)
 
 
-def test_points_that_are_all_equal_have_no_width_of_their_own():
+def test_equal_points_need_sigmas():
     with pytest.raises(ValueError, match="give sigmas"):
         nnk_scales(np.ones((5, 2)))
 
 
-def test_two_points_are_too_few_and_huge_distances_are_not():
+def test_two_points_are_refused_and_huge_distances_accepted():
     with pytest.raises(ValueError, match="X holds 2 points; at least 3 are needed"):
         nnk_scales([[0.0], [1.0]])
     (scale,) = nnk_scales(1e149 * np.arange(5.0).reshape(-1, 1), sigmas=[1e-100])

@@ -1,4 +1,4 @@
-"""Subvector spaces: what follows of the parts for the whole, and what does not."""
+"""Subvector spaces: which properties of the parts hold for all features together."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ RNG = np.random.default_rng(0)
 
 
 def pairs(rng, n, n_features):
-    """Kernels (K, b) of n queries, each with two candidates, in some features."""
+    """Return kernels (K, b) of n queries with two candidates each."""
     candidates = rng.standard_normal((n, 2, n_features))
     scale = -0.5 / rng.uniform(0.3, 3, (n, 1)) ** 2
     apart = np.square(candidates[:, 0] - candidates[:, 1]).sum(axis=1)
@@ -29,9 +29,9 @@ def pairs(rng, n, n_features):
 
 @pytest.mark.parametrize("sizes", [(1, 1), (1, 2), (2, 2), (1, 4), (2, 3)])
 def test_propositions_hold_for_two_candidates(sizes):
-    """Who is hidden behind the other in both parts is so together; who in neither, in neither.
+    """Candidates hidden in both parts are hidden together; those hidden in neither part are not.
 
-    Gaussian kernels of parts, of any widths, multiply to that of all features.
+    The Gaussian kernels of the parts, of any widths, multiply to the kernel of all features.
     """
     (K1, b1), (K2, b2) = (pairs(RNG, 100_000, size) for size in sizes)
     first, second = kernel_ratio_test(K1, b1), kernel_ratio_test(K2, b2)
@@ -47,11 +47,11 @@ def test_propositions_hold_for_two_candidates(sizes):
 
 
 def weights(points):
-    """Of candidates, for the query at the origin and the Gaussian kernel of width 1."""
+    """Return the weights of points for a query at the origin, with a Gaussian kernel of width 1."""
     return nnk_weights(gaussian(points, points), gaussian(points, 0 * points[:1])[:, 0])
 
 
-def test_a_neighbour_in_both_parts_may_have_no_weight_together():
+def test_a_neighbor_in_both_parts_may_have_no_weight_together():
     """Proposition 2.5 does not hold for three candidates."""
     A = np.array([[-0.8, 1.2], [0.0, -2.6], [-0.3, -0.3]])
     B = np.array([[-1.8, 1.5], [0.3, 0.1], [-0.1, 0.7]])
@@ -60,8 +60,8 @@ def test_a_neighbour_in_both_parts_may_have_no_weight_together():
     np.testing.assert_allclose(weights(np.hstack([A, B])), [0, 0, 0.7118], atol=5e-5)
 
 
-def test_a_candidate_hidden_behind_a_neighbour_in_both_parts_may_have_weight_together():
-    """Proposition 2.6 does not hold for four candidates: the third, behind the second."""
+def test_a_candidate_hidden_in_both_parts_may_have_weight_together():
+    """Proposition 2.6 does not hold for four candidates; the third is hidden behind the second."""
     A = np.array([[0.3, 0.5], [0.8, -1.1], [1.5, -0.6], [-0.5, -0.6]])
     B = np.array([[0.9, 1.2], [0.0, 0.0], [0.9, -0.1], [-0.2, 0.3]])
     for points in (A, B, np.hstack([A, B])):
@@ -75,7 +75,7 @@ def test_a_candidate_hidden_behind_a_neighbour_in_both_parts_may_have_weight_tog
 
 @settings(max_examples=25)
 @given(st.integers(0, 2**32), st.integers(1, 4))
-def test_the_joint_neighbours_come_from_those_of_the_parts(seed, n_parts):
+def test_joint_neighbors_are_chosen_from_those_of_the_parts(seed, n_parts):
     rng = np.random.default_rng(seed)
     Xs = [rng.standard_normal((40, rng.integers(1, 4))) for _ in range(n_parts)]
     found = subvector_neighbors(Xs, 8, sigma=1.5)
@@ -95,7 +95,7 @@ def test_the_joint_neighbours_come_from_those_of_the_parts(seed, n_parts):
     np.testing.assert_allclose(found.graph.toarray(), candidates.toarray(), atol=1e-12)
 
 
-def test_one_part_is_the_whole():
+def test_a_single_part_gives_the_ordinary_weights():
     X = np.random.default_rng(3).random((80, 3))
     found = subvector_neighbors([X], 80 - 1, sigma=0.2)
     near = nnk_neighbors(X, 79, sigma=0.2)
@@ -104,7 +104,7 @@ def test_one_part_is_the_whole():
     np.testing.assert_allclose(found.joint.weights, near.weights, rtol=1e-9)
 
 
-def test_units_of_a_part_do_not_matter_to_rules():
+def test_units_of_a_part_do_not_matter_if_sigma_follows_a_rule():
     rng = np.random.default_rng(4)
     A, B = rng.random((60, 2)), rng.random((60, 3))
     for sigma in ("kth", "median", "local"):
@@ -113,7 +113,7 @@ def test_units_of_a_part_do_not_matter_to_rules():
         assert (found.joint.to_csr() != other.joint.to_csr()).nnz == 0
 
 
-def test_an_array_of_parts_and_threads():
+def test_parts_as_an_array_and_threads_give_the_same_graph():
     X = np.random.default_rng(5).random((3, 50, 4))
     one, two = subvector_neighbors(X, 10), subvector_neighbors(list(X), 10, n_jobs=2)
     assert (one.graph != two.graph).nnz == 0
@@ -139,6 +139,6 @@ def test_few_points_warn():
         ([np.eye(4)], {"sigma": "wide"}, ValueError, "sigma='wide' is unknown"),
     ],
 )
-def test_bad_input(Xs, options, error, message):
+def test_invalid_input_is_refused(Xs, options, error, message):
     with pytest.raises(error, match=message):
         subvector_neighbors(Xs, 3, **options)

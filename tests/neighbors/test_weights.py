@@ -1,4 +1,4 @@
-"""The weights are exact: optimality, scipy's solver, counterexamples, invariants."""
+"""Exact weights: optimality conditions, scipy's NNLS, counterexamples and invariances."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from nnk_image.neighbors import _core
 
 
 def check_exact(problem):
-    """Whether scipy had a solution to compare with; scipy 1.12 gives up on a few problems."""
+    """Check the weights; return whether scipy found a solution, as scipy 1.12 sometimes fails."""
     theta = nnk_weights(problem.K, problem.b)
     assert (theta >= 0).all()
     assert (theta <= problem.b * (1 + 1e-9) + 1e-15).all()  # K_jj = 1, a non-negative kernel
@@ -32,12 +32,12 @@ def check_exact(problem):
 
 @settings(max_examples=150)
 @given(st.integers(0, 2**32))
-def test_random_problems(seed):
+def test_weights_of_random_problems_are_exact(seed):
     check_exact(random_problem(np.random.default_rng(seed)))
 
 
 @pytest.mark.slow
-def test_a_thousand_problems():
+def test_weights_of_a_thousand_problems_are_exact():
     rng = np.random.default_rng(0)
     assert sum(check_exact(random_problem(rng)) for _ in range(1000)) > 990
 
@@ -49,8 +49,10 @@ def gaussian(a, b):
 @pytest.mark.parametrize(
     ("points", "expected"),
     [
-        ([(0.5, -0.8), (1.2, -0.8), (0.7, -0.7)], (0.641, 0, 0)),  # dropping all negatives: third
-        ([(-0.5, -0.1), (-0.6, 0.2), (0.3, -0.6)], (0.089, 0.490, 0.504)),  # 1 prunes 2
+        # Dropping all negative weights at once leaves the third candidate.
+        ([(0.5, -0.8), (1.2, -0.8), (0.7, -0.7)], (0.641, 0, 0)),
+        # In a test of pairs, the first candidate hides the second.
+        ([(-0.5, -0.1), (-0.6, 0.2), (0.3, -0.6)], (0.089, 0.490, 0.504)),
     ],
 )
 def test_counterexamples_to_inexact_solvers(points, expected):
@@ -63,8 +65,8 @@ def test_counterexamples_to_inexact_solvers(points, expected):
 
 @settings(max_examples=30)
 @given(st.integers(0, 2**32))
-def test_equivariance(seed):
-    """To scales of b and of the atoms, and to the order of the candidates."""
+def test_weights_follow_scales_and_order(seed):
+    """Scale b and the atoms, and permute the candidates."""
     rng = np.random.default_rng(seed)
     atoms = rng.standard_normal((int(rng.integers(2, 30)), 40))
     query = rng.standard_normal(40) + atoms.mean(axis=0)
@@ -81,7 +83,7 @@ def test_equivariance(seed):
     np.testing.assert_allclose(scaled * scale, theta, **close)
 
 
-def test_stacks_of_problems():
+def test_stacked_problems_equal_single_problems():
     rng = np.random.default_rng(0)
     atoms = rng.standard_normal((2, 5, 7, 9))
     query = rng.standard_normal((2, 5, 9))
@@ -93,7 +95,7 @@ def test_stacks_of_problems():
         np.testing.assert_array_equal(nnk_weights(K, b, n_jobs=2)[i], theta[i])
 
 
-def test_l1_is_a_shift_of_b_and_screens():
+def test_l1_shifts_b_and_drops_dissimilar_candidates():
     problem = random_problem(np.random.default_rng(5))
     eta = np.median(problem.b)
     theta = nnk_weights(problem.K, problem.b, l1=eta)
@@ -105,7 +107,7 @@ def test_l1_is_a_shift_of_b_and_screens():
 def test_degenerate_problems():
     assert (nnk_weights(np.eye(3), np.zeros(3)) == 0).all()
     assert (nnk_weights(np.eye(3), [-1.0, -2, 0]) == 0).all()
-    assert (nnk_weights(np.zeros((2, 2)), [0.5, 0.4]) == 0).all()  # atoms that are nothing
+    assert (nnk_weights(np.zeros((2, 2)), [0.5, 0.4]) == 0).all()  # zero atoms
     np.testing.assert_array_equal(nnk_weights(np.ones((4, 4)), np.ones(4)), [1, 0, 0, 0])
     np.testing.assert_allclose(nnk_weights(np.eye(2), [1e-300, 1e-310]), [1e-300, 1e-310])
     assert nnk_weights(np.empty((0, 0)), np.empty(0)).shape == (0,)
@@ -124,7 +126,7 @@ def test_candidates_without_similarity_to_themselves_are_refused(own):
     np.testing.assert_array_equal(nnk_weights(rounded, [1.0, 0.0]), [1, 0])
 
 
-def test_an_indefinite_matrix_is_told_and_clipped():
+def test_an_indefinite_matrix_warns_raises_or_is_clipped():
     K = np.random.default_rng(0).standard_normal((12, 12))
     K, b = K + K.T, np.arange(12.0, 0, -1) / 12
     np.fill_diagonal(K, 1)
@@ -152,12 +154,12 @@ def test_an_indefinite_matrix_is_told_and_clipped():
         (np.eye(2), np.ma.masked_equal([1, 2], 1), ValueError, "b holds"),
     ],
 )
-def test_bad_problems(K, b, error, text):
+def test_invalid_problems_are_refused(K, b, error, text):
     with pytest.raises(error, match=text):
         nnk_weights(K, b)
 
 
-def test_bad_similarity_with_itself():
+def test_invalid_self_similarity_is_refused():
     K = [[1.0, -2], [-2, 1]]
     with pytest.raises(ValueError, match="self_similarity holds numbers that are not finite"):
         nnk_weights(K, [1, 1], psd="clip", self_similarity=np.nan)
@@ -171,7 +173,7 @@ def variant(request):
     _core.use_simd(simd_variant())
 
 
-def test_every_vector_variant_gives_the_same_bits(variant):
+def test_every_simd_variant_gives_the_same_bits(variant):
     rng = np.random.default_rng(3)
     for d in (1, 3, 8, 70, 300, 784):
         points = rng.standard_normal((150, d)).astype(np.float32 if d == 70 else np.float64)
@@ -185,6 +187,6 @@ def test_every_vector_variant_gives_the_same_bits(variant):
                 np.testing.assert_array_equal(a, b)
 
 
-def test_an_unknown_variant_is_an_error():
+def test_an_unknown_simd_variant_is_refused():
     with pytest.raises(ValueError, match="not a vector variant"):
         _core.use_simd("mmx")

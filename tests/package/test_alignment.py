@@ -1,4 +1,4 @@
-"""Arrays may begin at any address: C, which must not read numbers there, gets aligned copies."""
+"""Arrays may start at any address; the C core only receives aligned ones."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ POINTS = RNG.standard_normal((50, 4))
 
 
 def misaligned(array):
-    """An equal array that begins one byte after a number's place."""
+    """Return an equal array that starts one byte past an aligned address."""
     room = np.empty(array.nbytes + array.itemsize, np.uint8)
     start = 1 - room.ctypes.data % array.itemsize
     start += array.itemsize if start < 0 else 0
@@ -27,7 +27,7 @@ def misaligned(array):
 
 
 def misaligned_rows(matrix):
-    """The same sparse matrix on misaligned arrays."""
+    """Return the sparse matrix with misaligned arrays."""
     copy = matrix.copy()
     copy.data, copy.indices, copy.indptr = (
         misaligned(a) for a in (matrix.data, matrix.indices, matrix.indptr)
@@ -36,7 +36,7 @@ def misaligned_rows(matrix):
 
 
 def misaligned_graph(graph):
-    """The same graph on misaligned arrays."""
+    """Return the graph with misaligned arrays."""
     return nnk_image.ImageGraph(
         StoredEdges(misaligned_rows(graph.adjacency)),
         graph.shape,
@@ -49,7 +49,7 @@ def misaligned_graph(graph):
 
 @pytest.fixture
 def checked_core(monkeypatch):
-    """Every function of the C core refuses misaligned arrays, byte views of numbers included."""
+    """Make every function of the C core check that its arrays, also byte views, are aligned."""
     passed = []
 
     def check(argument):
@@ -96,30 +96,30 @@ CANDIDATES = RNG.integers(0, 50, (50, 8))
 GRAM = POINTS @ POINTS.T
 
 CALLS = {
-    "image_graph": lambda place: graph_of(place(GRAY)),
-    "image_graph, float32": lambda place: graph_of(place(GRAY.astype(np.float32))),
-    "image_graph, uint16": lambda place: graph_of(place((GRAY * 999).astype(np.uint16))),
-    "image_graph, volume": lambda place: graph_of(place(VOLUME), spacing=(1, 1, 1)),
-    "SpectralGraphWavelets": lambda place: bands_of(IMAGE_GRAPH, place(GRAY)),
-    "its bands": lambda place: nnk_image.SpectralGraphWavelets(IMAGE_GRAPH, order=8).synthesize(
-        place(np.stack([GRAY] * 7))
+    "image_graph": lambda copy: graph_of(copy(GRAY)),
+    "image_graph, float32": lambda copy: graph_of(copy(GRAY.astype(np.float32))),
+    "image_graph, uint16": lambda copy: graph_of(copy((GRAY * 999).astype(np.uint16))),
+    "image_graph, volume": lambda copy: graph_of(copy(VOLUME), spacing=(1, 1, 1)),
+    "SpectralGraphWavelets": lambda copy: bands_of(IMAGE_GRAPH, copy(GRAY)),
+    "synthesize": lambda copy: nnk_image.SpectralGraphWavelets(IMAGE_GRAPH, order=8).synthesize(
+        copy(np.stack([GRAY] * 7))
     ),
-    "nnk_graph": lambda place: rows_of(nnk_image.nnk_graph(place(POINTS), 8)),
-    "nnk_graph, float32": lambda place: rows_of(
-        nnk_image.nnk_graph(place(POINTS.astype(np.float32)), 8)
+    "nnk_graph": lambda copy: rows_of(nnk_image.nnk_graph(copy(POINTS), 8)),
+    "nnk_graph, float32": lambda copy: rows_of(
+        nnk_image.nnk_graph(copy(POINTS.astype(np.float32)), 8)
     ),
-    "nnk_graph, candidates": lambda place: rows_of(
-        nnk_image.nnk_graph(POINTS, 8, neighbors=place(CANDIDATES))
+    "nnk_graph, candidates": lambda copy: rows_of(
+        nnk_image.nnk_graph(POINTS, 8, neighbors=copy(CANDIDATES))
     ),
-    "nnk_graph, Gram matrix": lambda place: rows_of(
+    "nnk_graph, Gram matrix": lambda copy: rows_of(
         nnk_image.nnk_graph(
-            place(GRAM), 8, kernel="precomputed", kernel_params={"diagonal": place(np.diag(GRAM))}
+            copy(GRAM), 8, kernel="precomputed", kernel_params={"diagonal": copy(np.diag(GRAM))}
         )
     ),
-    "nnk_weights": lambda place: nnk_image.nnk_weights(place(GRAM[:5, :5]), place(GRAM[5, :5])),
+    "nnk_weights": lambda copy: nnk_image.nnk_weights(copy(GRAM[:5, :5]), copy(GRAM[5, :5])),
 } | {
-    f"denoise, {method}": lambda place, method=method: nnk_image.denoise(
-        place(GRAY), 0.1, method=method
+    f"denoise, {method}": lambda copy, method=method: nnk_image.denoise(
+        copy(GRAY), 0.1, method=method
     )
     for method in ("fast", "best", "sgw")
 }
@@ -127,14 +127,14 @@ CALLS = {
 
 @pytest.mark.filterwarnings("ignore:the kernel matrix")
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_misaligned_arrays_give_the_same(call, checked_core):
+def test_misaligned_arrays_give_the_same_results(call, checked_core):
     expected, found = call(np.copy), call(misaligned)
     for one, two in zip(np.atleast_1d(*expected), np.atleast_1d(*found), strict=True):
         np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize("graph", [IMAGE_GRAPH, VOLUME_GRAPH], ids=["image", "volume"])
-def test_misaligned_graphs_give_the_same(graph, checked_core):
+def test_misaligned_graphs_give_the_same_results(graph, checked_core):
     image = GRAY if graph is IMAGE_GRAPH else VOLUME
     for one, two in zip(
         bands_of(graph, image), bands_of(misaligned_graph(graph), image), strict=True
@@ -147,7 +147,7 @@ def test_misaligned_graphs_give_the_same(graph, checked_core):
         np.testing.assert_array_equal(one, two)
 
 
-def test_misaligned_guides_and_candidates_give_the_same(checked_core):
+def test_misaligned_guides_and_candidates_give_the_same_results(checked_core):
     guide = misaligned_graph(IMAGE_GRAPH)
     one, two = (nnk_image.denoise(GRAY, 0.1, method="sgw", guide=g) for g in (IMAGE_GRAPH, guide))
     np.testing.assert_array_equal(one, two)

@@ -1,4 +1,4 @@
-"""The house: rooms import only from rooms before them; files, functions and names stay few."""
+"""The structure of the package: order of imports, and limits on files, names and parameters."""
 
 import ast
 import inspect
@@ -17,13 +17,13 @@ ORDER = (
     *("base", "configuration", "io", "neighbors", "graph", "spectral", "solvers", "wavelets"),
     *("noise", "denoising", "tiled", "napari", "learning", "plotting", "cli"),
 )
-"""Modules directly below `nnk_image`: each may import from those before it, and from itself."""
+"""Top-level modules of `nnk_image`; each may import from itself and from those before it."""
 
 MOST_LINES, MOST_NAMES, MOST_PARAMETERS = 450, 60, 10
 MORE_PARAMETERS = {"denoise": 11, "SpectralGraphWavelets": 12, "energy_compaction": 14}
 MORE_PARAMETERS |= {"solvers.gglr": 11}
 NAMES = nnk_image.__all__
-LAZY = {"cli"}  # whose functions import what they need, to start fast
+LAZY = {"cli"}  # its functions import what they need, for a fast start
 SOURCES = {p.relative_to(ROOT.parent).with_suffix("").parts: p for p in ROOT.rglob("*.py")}
 
 
@@ -32,10 +32,10 @@ def name_of(parts):
 
 
 def imports(parts):
-    """(module, whether in a function) for the modules of `nnk_image` that a module imports."""
+    """Yield each module of `nnk_image` that a module imports, and whether inside a function."""
     names = {name_of(other) for other in SOURCES}
     tree = ast.parse(SOURCES[parts].read_text(encoding="utf-8"))
-    for node in ast.walk(tree):  # imports for types only do not count
+    for node in ast.walk(tree):  # imports only for types do not count
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             node.body = []
     functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.Lambda))
@@ -53,12 +53,12 @@ def imports(parts):
                 yield name, id(node) in inside
 
 
-def room_of(name):
+def top_level_of(name):
     return name.split(".")[1]
 
 
 def public_names():
-    """Every public name with its path."""
+    """Yield the path of every public name, and its object."""
     modules = [nnk_image, *filter(inspect.ismodule, (getattr(nnk_image, n) for n in NAMES))]
     for module in modules:
         for name in module.__all__:
@@ -67,19 +67,19 @@ def public_names():
                 yield f"{module.__name__}.{name}".removeprefix("nnk_image."), thing
 
 
-def test_the_order_names_everything_there_is():
-    rooms = {parts[1] for parts in SOURCES}
-    assert rooms - {"__init__", "__main__"} == set(ORDER)
+def test_the_order_lists_every_module():
+    top_level = {parts[1] for parts in SOURCES}
+    assert top_level - {"__init__", "__main__"} == set(ORDER)
     assert len(ORDER) <= 16
 
 
-def test_no_import_goes_upwards_or_hides_in_a_function():
+def test_modules_import_only_earlier_ones_and_outside_functions():
     upwards, hidden = [], []
     for parts in SOURCES:
         if parts[1] not in ORDER:
             continue
         for name, in_function in imports(parts):
-            if ORDER.index(room_of(name)) > ORDER.index(parts[1]):
+            if ORDER.index(top_level_of(name)) > ORDER.index(parts[1]):
                 upwards.append((name_of(parts), name))
             if in_function and parts[1] not in LAZY:
                 hidden.append((name_of(parts), name))
@@ -87,11 +87,12 @@ def test_no_import_goes_upwards_or_hides_in_a_function():
     assert not hidden
 
 
-def test_no_cycle_of_imports():
+def test_imports_have_no_cycles():
     graph = {name_of(parts): {name for name, _ in imports(parts)} for parts in SOURCES}
     for package in [name_of(parts) for parts in SOURCES if parts[-1] == "__init__"]:
-        for importers in graph.values():  # importing a module runs its package first, and may then
-            importers.discard(package)  # come from within it
+        # Importing a module runs its package first, so modules may import their own package.
+        for importers in graph.values():
+            importers.discard(package)
     TopologicalSorter(graph).prepare()
 
 
@@ -106,7 +107,8 @@ def test_public_names_are_few_and_have_one_path():
     things = [id(thing) for thing in names.values()]
     assert len(set(things)) == len(things)
     last = [name.rpartition(".")[2] for name in names]
-    assert {name for name in last if last.count(name) > 1} <= {"denoise"}  # of arrays, and lazily
+    # `denoise` exists for numpy and for dask arrays.
+    assert {name for name in last if last.count(name) > 1} <= {"denoise"}
 
 
 @pytest.mark.parametrize(("name", "thing"), list(public_names()))
@@ -116,7 +118,7 @@ def test_public_functions_have_few_parameters(name, thing):
         assert len(inspect.signature(thing).parameters) <= most
 
 
-def test_a_first_denoise_imports_no_more_than_it_needs():
+def test_denoise_imports_no_unneeded_packages():
     script = """
         import sys, numpy as np, nnk_image
         nnk_image.denoise(np.random.default_rng(0).normal(size=(40, 50)), 1.0)

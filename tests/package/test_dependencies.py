@@ -1,4 +1,4 @@
-"""Every package that is imported is declared, and none that is not."""
+"""Every imported package is declared as a dependency, and every declared one is imported."""
 
 import ast
 import re
@@ -12,19 +12,19 @@ PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text
 PACKAGE = Path(nnk_image.__file__).parent
 EXTRAS = PROJECT["optional-dependencies"]
 FOR_USERS = set(EXTRAS) - {"test", "docs", "dev"}
-WITHOUT_IMPORT = {"napari"}  # it imports us
+WITHOUT_IMPORT = {"napari"}  # napari imports this package
 IMPORTS = {"scikit-image": "skimage", "pillow": "PIL", "scikit-learn": "sklearn"}
 IMPORTS |= {"pillow-heif": "pillow_heif"}
 
 
 def names(requirements):
-    """Names by which what is required is imported."""
+    """Return the import names of required packages."""
     found = {re.match(r"[\w.-]+", requirement)[0] for requirement in requirements}
     return {IMPORTS.get(name, name) for name in found}
 
 
 def imported(path):
-    """Top-level packages that a module imports, apart from Python's own and ours."""
+    """Return the third-party packages that a module imports."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     nodes = list(ast.walk(tree))
     found = {alias.name for n in nodes if isinstance(n, ast.Import) for alias in n.names}
@@ -32,7 +32,7 @@ def imported(path):
     return {name.partition(".")[0] for name in found} - {"nnk_image"} - sys.stdlib_module_names
 
 
-def test_imports_are_declared_and_what_is_declared_is_imported():
+def test_imported_packages_are_declared_and_vice_versa():
     found = set().union(*map(imported, PACKAGE.rglob("*.py")))
     needed = names(PROJECT["dependencies"])
     optional = names(r for extra in FOR_USERS for r in EXTRAS[extra])

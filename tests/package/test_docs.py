@@ -1,4 +1,4 @@
-"""The pages of the documentation: the code that they show runs, and prints what they say."""
+"""The examples in the documentation run and print the output shown."""
 
 import doctest
 import re
@@ -19,7 +19,7 @@ RUN = """
 
 
 def code_of(page):
-    """The interactive examples of a page; those that need PyTorch only where it is installed."""
+    """Return the interactive examples of a page, those of PyTorch only if it is installed."""
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M)
     if find_spec("torch") is None:
         blocks = [block for block in blocks if ">>> import torch" not in block]
@@ -27,7 +27,7 @@ def code_of(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_examples_of_a_page_run_in_a_fresh_interpreter(page, tmp_path, monkeypatch):
+def test_examples_of_a_page_run_in_a_fresh_interpreter(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code = code_of(page)
     Path("page.txt").write_text(code, encoding="utf-8")

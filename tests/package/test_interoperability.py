@@ -1,4 +1,4 @@
-"""Tables of pandas and polars, tensors of PyTorch, and edges for PyTorch Geometric."""
+"""Input from pandas, polars and PyTorch, and edges for PyTorch Geometric."""
 
 import numpy as np
 import pandas as pd
@@ -20,8 +20,8 @@ def pandas_tables():
     table = pd.DataFrame(POINTS, columns=list("abcd"))
     yield "numbers", table
     yield "a column of booleans", table.assign(d=table["d"] > 0)
-    yield "types that know absent values", table.astype("Float64")
-    yield "one such type", table.assign(b=table["b"].astype("Float64"))
+    yield "nullable types", table.astype("Float64")
+    yield "one nullable column", table.assign(b=table["b"].astype("Float64"))
     yield "integers", table.assign(d=table["d"].astype("Int8"))
 
 
@@ -29,28 +29,28 @@ TABLES = dict(pandas_tables())
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_tables_of_pandas(table):
+def test_pandas_tables_give_the_same_graphs(table):
     assert_equal(nnk_graph(table, 9), nnk_graph(POINTS, 9))
     found = nnk_neighbors(table, 9, queries=table + 0.0).to_csr()
     assert_equal(found, nnk_neighbors(POINTS, 9, queries=POINTS).to_csr())
 
 
-def test_pandas_in_single_precision():
+def test_pandas_tables_in_single_precision():
     single = POINTS.astype(np.float32)
     assert_equal(nnk_graph(pd.DataFrame(single), 9), nnk_graph(single, 9))
 
 
-def test_tables_that_hold_no_numbers():
+def test_tables_with_text_or_missing_values_are_refused():
     table = pd.DataFrame(POINTS, columns=list("abcd"))
     with pytest.raises(TypeError, match="X must hold real numbers, not object"):
         nnk_graph(table.assign(a=table["a"].astype(str)))
-    absent = table.astype("Float64")
-    absent.iloc[3, 1] = pd.NA
+    missing = table.astype("Float64")
+    missing.iloc[3, 1] = pd.NA
     with pytest.raises(ValueError, match="not finite, the first at row 3, column 1"):
-        nnk_graph(absent)
+        nnk_graph(missing)
 
 
-def test_tables_of_polars():
+def test_polars_tables_give_the_same_graph():
     polars = pytest.importorskip("polars")
     table = polars.DataFrame(POINTS, schema=list("abcd"))
     expected = nnk_graph(POINTS, 9)
@@ -64,12 +64,12 @@ def test_tables_of_polars():
 
 
 class Tensor:
-    """What a tensor of PyTorch in the memory of the processor is to numpy."""
+    """Looks to numpy like a PyTorch tensor in main memory."""
 
     def __init__(self, array):
         self._array = array
         self.shape, self.ndim = tuple(array.shape), array.ndim
-        self.dtype = type("dtype", (), {"itemsize": array.itemsize})()  # none of numpy's
+        self.dtype = type("dtype", (), {"itemsize": array.itemsize})()  # not a numpy dtype
 
     def __array__(self, dtype=None, copy=None):
         return self._array if dtype is None else self._array.astype(dtype)
@@ -88,7 +88,7 @@ def tensor_kinds():
 
 @pytest.mark.parametrize("tensor", tensor_kinds())
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
-def test_images_in_tensors(tensor, dtype):
+def test_image_tensors_give_the_same_results(tensor, dtype):
     image = GRAY.astype(dtype)
     mask = GRAY > 20
     given = {"sigma_f": 20.0}
@@ -98,9 +98,9 @@ def test_images_in_tensors(tensor, dtype):
         expected = nnk_image.denoise(image, 20, method=method)
         found = nnk_image.denoise(tensor(image), 20, method=method)
         np.testing.assert_array_equal(found, expected, strict=True)
-    colour = np.stack([image, image[::-1], image], axis=0)
-    expected = nnk_image.denoise(colour, 20, channel_axis=0)
-    found = nnk_image.denoise(tensor(colour), 20, channel_axis=0)
+    color = np.stack([image, image[::-1], image], axis=0)
+    expected = nnk_image.denoise(color, 20, channel_axis=0)
+    found = nnk_image.denoise(tensor(color), 20, channel_axis=0)
     np.testing.assert_array_equal(found, expected, strict=True)
     wavelets = nnk_image.SpectralGraphWavelets(nnk_image.image_graph(tensor(image), **given))
     np.testing.assert_array_equal(wavelets.analyze(tensor(image)), wavelets.analyze(image))
@@ -109,7 +109,7 @@ def test_images_in_tensors(tensor, dtype):
 
 
 @pytest.mark.parametrize("tensor", tensor_kinds())
-def test_points_in_tensors(tensor):
+def test_point_tensors_give_the_same_graph(tensor):
     assert_equal(nnk_graph(tensor(POINTS), 9), nnk_graph(POINTS, 9))
 
 
@@ -117,14 +117,14 @@ def test_points_in_tensors(tensor):
 
 
 def summed_messages(edge_index, edge_weight, signal):
-    """What a layer of weighted sums does: each edge carries its start's value to its end."""
+    """Return sums as in a message-passing layer: each edge carries the value of its start."""
     start, end = edge_index
     return np.bincount(end, edge_weight * signal[start], minlength=len(signal))
 
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("shape", [(7, 9), (3, 5, 6), (1, 1)])
-def test_edges_of_an_image(directed, shape):
+def test_edge_index_of_an_image_graph(directed, shape):
     image = RNG.normal(size=shape)
     graph = image_graph(image, 3, sigma_f=1, directed=directed, spacing=(1,) * len(shape))
     edge_index, edge_weight = graph.to_edge_index()
@@ -140,7 +140,7 @@ def test_edges_of_an_image(directed, shape):
         assert both == {(end, start) for start, end in both}
 
 
-def test_edge_weights_keep_their_type():
+def test_edge_weights_keep_their_dtype():
     graph = bilateral_graph(GRAY.astype(np.float32), 3, sigma_f=30)
     assert isinstance(graph, ImageGraph)
     assert graph.to_edge_index()[1].dtype == np.float32

@@ -1,4 +1,4 @@
-"""Ctrl-C and errors in progress reports stop a call, end its threads and spoil nothing."""
+"""Ctrl-C and errors in progress reports end a call and its threads; later calls are correct."""
 
 import itertools
 
@@ -40,7 +40,7 @@ CONTROL_C = """
         graph, solver = nnk_image.image_graph(image), getattr(nnk_image.solvers, name)
         graph.adjacency
         call = lambda: solver(graph, image, 1e4, tol=1e-30, n_jobs=n_jobs)
-    elif name in ("pairs", "tree"):  # seconds of candidate search, by scikit-learn and by scipy
+    elif name in ("pairs", "tree"):  # searches of several seconds, by scikit-learn and scipy
         points = noise(1000).reshape((40_000, 25) if name == "pairs" else (250_000, 4))
         nnk_image.nnk_graph(points[:100], n_jobs=n_jobs)
         call = lambda: nnk_image.nnk_graph(points, n_jobs=n_jobs)
@@ -79,8 +79,8 @@ CALLS = ["graph", "wavelets", "sgw", "fast", "pairs", "tree"]
 @pytest.mark.slow
 @JOBS
 @pytest.mark.parametrize("call", [*CALLS, "smooth", "total_variation", "gglr"])
-def test_control_c_is_answered(call, n_jobs):
-    """Each time, before all threads together have worked much longer, and nothing is spoilt."""
+def test_control_c_stops_a_call_soon(call, n_jobs):
+    """The call ends within little processor time, and later calls give the same results."""
     latencies = [float(word) for word in python(CONTROL_C, call, n_jobs)]
     assert len(latencies) == 2
     assert min(latencies) < 2 * n_jobs
@@ -92,7 +92,7 @@ class Stop(Exception):
 
 @JOBS
 @pytest.mark.parametrize("call", ["sgw", "fast", "bands", "magnitudes"])
-def test_errors_in_the_progress_report_spoil_nothing(call, n_jobs, monkeypatch):
+def test_errors_in_progress_reports_do_not_affect_later_calls(call, n_jobs, monkeypatch):
     monkeypatch.setattr(nnk_image.base.parallel, "PIXELS_PER_CHUNK", 300)
 
     def report(done, total):

@@ -1,4 +1,4 @@
-"""The napari plugin: what it makes of a layer, and that its manifest leads to it."""
+"""The napari plugin: layers that it denoises, and its manifest."""
 
 import importlib
 import re
@@ -18,7 +18,7 @@ OPTIONS = {"sigma": 10.0, "method": "fast", "strength": 1.0, "planes": False}
 
 
 def layer_of(data, rgb=False, **attributes):
-    """What the plugin looks at in an image layer of napari."""
+    """Return an object with the attributes of an image layer that the plugin uses."""
     axes = data.ndim - rgb
     given = {
         "name": "mine",
@@ -33,7 +33,7 @@ def layer_of(data, rgb=False, **attributes):
     return SimpleNamespace(data=data, rgb=rgb, ndim=axes, **given)
 
 
-def test_a_grey_layer_keeps_its_looks():
+def test_a_gray_layer_keeps_its_appearance():
     frame = RNG.normal(100, 10, (40, 44)).astype(np.float32)
     data, attributes, kind = denoised_layer(layer_of(frame, scale=np.array([2, 2])), **OPTIONS)
     assert kind == "image"
@@ -44,7 +44,7 @@ def test_a_grey_layer_keeps_its_looks():
 
 
 @pytest.mark.parametrize("rgb", [False, True])
-def test_the_result_lies_where_the_layer_lies(rgb):
+def test_the_result_keeps_the_position_of_the_layer(rgb):
     turned = {"rotate": np.array([[0, -1], [1, 0]]), "shear": [0.5]}
     affine = SimpleNamespace(affine_matrix=2 * np.eye(3))
     shape = (40, 44, 3) if rgb else (40, 44)
@@ -55,7 +55,7 @@ def test_the_result_lies_where_the_layer_lies(rgb):
 
 
 @pytest.mark.parametrize("channels", [3, 4])
-def test_colours_stay_bytes_and_transparency_as_it_was(channels):
+def test_color_layers_stay_uint8_and_keep_their_transparency(channels):
     picture = RNG.integers(0, 256, (40, 44, channels), np.uint8)
     data, attributes, _ = denoised_layer(layer_of(picture, rgb=True), **OPTIONS)
     assert data.dtype == np.uint8
@@ -65,30 +65,30 @@ def test_colours_stay_bytes_and_transparency_as_it_was(channels):
     np.testing.assert_array_equal(data[..., 3:], picture[..., 3:])
 
 
-def test_a_stack_at_once_or_plane_by_plane():
+def test_a_stack_as_a_volume_or_plane_by_plane():
     stack = RNG.normal(100, 10, (6, 40, 44))
-    layer = layer_of(stack, scale=np.array([-3.0, 1.5, 1.5]))  # napari may show it upside down
+    layer = layer_of(stack, scale=np.array([-3.0, 1.5, 1.5]))  # napari flips axes of negative scale
     data, _, _ = denoised_layer(layer, **OPTIONS)
     np.testing.assert_array_equal(data, denoise(stack, 10, spacing=(2, 1, 1)))
     data, _, _ = denoised_layer(layer, **OPTIONS | {"planes": True})
     np.testing.assert_array_equal(data, [denoise(plane, 10) for plane in stack])
 
 
-def test_a_stack_in_colours_with_transparency():
+def test_a_color_stack_with_transparency():
     stack = RNG.integers(0, 256, (3, 40, 44, 4), np.uint8)
     layer = layer_of(stack, rgb=True, scale=np.array([2.0, 1.0, 1.0]))
     for planes in (False, True):
         data, _, _ = denoised_layer(layer, **OPTIONS | {"planes": planes})
-        colours = stack[..., :3]
+        colors = stack[..., :3]
         if planes:
-            expected = np.stack([denoise(plane, 10, channel_axis=-1) for plane in colours])
+            expected = np.stack([denoise(plane, 10, channel_axis=-1) for plane in colors])
         else:
-            expected = denoise(colours, 10, channel_axis=-1, spacing=(2, 1, 1))
+            expected = denoise(colors, 10, channel_axis=-1, spacing=(2, 1, 1))
         np.testing.assert_array_equal(data[..., :3], np.rint(expected).clip(0, 255))
         np.testing.assert_array_equal(data[..., 3:], stack[..., 3:])
 
 
-def test_stains_are_denoised_each_by_itself():
+def test_stains_are_denoised_independently():
     stack = RNG.normal(100, 10, (2, 6, 40, 44))
     layer = layer_of(stack, scale=np.array([1.0, 3.0, 1.5, 1.5]))
     data, _, _ = denoised_layer(layer, **OPTIONS, stains=0)
@@ -98,7 +98,7 @@ def test_stains_are_denoised_each_by_itself():
     np.testing.assert_array_equal(data, [denoise(part, 10) for part in stack[:, 0]])
 
 
-def test_no_sigma_is_looked_for():
+def test_sigma_0_estimates_the_noise():
     frame = 100 * (np.indices((60, 60)).sum(axis=0) > 60) + RNG.normal(0, 8, (60, 60))
     data, _, _ = denoised_layer(layer_of(frame), **OPTIONS | {"sigma": 0.0})
     np.testing.assert_array_equal(data, denoise(frame))
@@ -113,12 +113,12 @@ def test_no_sigma_is_looked_for():
         (layer_of(np.ones((9, 9, 3)), rgb=True), "color layer has no axis of stains"),
     ],
 )
-def test_what_cannot_be_denoised_is_said(layer, message):
+def test_unsupported_layers_are_refused(layer, message):
     with pytest.raises(ValueError, match=message):
         denoised_layer(layer, **OPTIONS, stains=4)
 
 
-def test_the_manifest_leads_to_the_plugin():
+def test_the_manifest_names_the_plugin():
     (entry,) = (e for e in metadata.entry_points(group="napari.manifest") if e.name == "nnk_image")
     package, name = entry.value.split(":")
     manifest = Path(importlib.import_module(package).__file__).with_name(name).read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom, and is kept without outputs."""
+"""Every notebook runs from top to bottom, and is stored without outputs."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ notebooks = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.ste
 
 
 @notebooks
-def test_is_kept_without_outputs(path):
+def test_notebooks_are_stored_without_outputs(path):
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     for number, cell in enumerate(notebook.cells):
@@ -23,9 +23,9 @@ def test_is_kept_without_outputs(path):
 
 @pytest.mark.slow
 @notebooks
-def test_runs_without_errors_and_warnings(path, tmp_path):
+def test_notebooks_run_without_errors_and_warnings(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
-    # In a folder of its own: beside the sources, an uncompiled nnk_image could be imported.
+    # Run in another folder, so that the uncompiled sources are not imported.
     resources = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(notebook, timeout=None, kernel_name="python3", resources=resources).execute()
     for number, cell in enumerate(notebook.cells):

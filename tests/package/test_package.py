@@ -46,22 +46,22 @@ PUBLIC |= {
     if not inspect.ismodule(getattr(nnk_image, name))
 }
 PUBLIC |= {f"plotting.{name}": getattr(plotting, name) for name in PLOTS}
-"""Public names as they are documented, below `nnk_image`, and what they are."""
+"""Public names relative to `nnk_image`, and their objects."""
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples_run(name):
+def test_docstring_examples_run(name):
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert result.failed == 0
 
 
 def wanted_sections(name, thing):
-    """Sections of the docstring of a public name."""
+    """Return the sections that the docstring of a public name needs."""
     if inspect.isclass(thing) and issubclass(thing, Exception):
         return set()
-    if is_dataclass(thing):  # fields are parameters, or attributes where the library makes it
+    if is_dataclass(thing):  # fields are parameters, or attributes if the library creates it
         return {"Attributes"} if "Attributes\n" in thing.__doc__ else {"Parameters"}
-    if name == "bilateral_graph":  # all but what it is stands at image_graph
+    if name == "bilateral_graph":  # the rest is documented at image_graph
         return {"References", "Examples"}
     if name.startswith("plotting."):
         return {"Returns"}
@@ -81,7 +81,7 @@ def test_public_names_are_documented(name):
     assert wanted_sections(name, PUBLIC[name]) <= found
 
 
-def test_the_reference_holds_every_public_name_once():
+def test_the_reference_lists_every_public_name_once():
     listed = Counter()
     for page in REFERENCE.glob("*.rst"):
         listed.update(
@@ -91,14 +91,14 @@ def test_the_reference_holds_every_public_name_once():
     assert set(PUBLIC) - set(listed) == set()
 
 
-def test_the_reference_holds_every_command(capsys):
+def test_the_reference_lists_every_command(capsys):
     assert main(["--help"]) == 0
     commands = re.findall(r"^ {4}(\w+)", capsys.readouterr().out, re.M)
     page = (REFERENCE / "command_line.rst").read_text()
     assert re.findall(r"^\.\. command-help:: (\w+)$", page, re.M) == commands
 
 
-def test_the_examples_of_the_readme_run():
+def test_examples_of_the_readme_run():
     names = {}
     for block in re.findall(r"```python\n(.*?)```", README.read_text(), re.S):
         exec(block, names)
@@ -124,16 +124,16 @@ def run(code, **options):
 
 @pytest.fixture
 def sources(tmp_path):
-    """A folder that holds the package without its compiled core, as a clone does."""
+    """Return a folder with the package but without its compiled core, like a clone."""
     ignored = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__", "images")
     package = Path(nnk_image.__file__).parent
     shutil.copytree(package, tmp_path / "clone" / "nnk_image", ignore=ignored)
     return tmp_path / "clone"
 
 
-def started_in(sources, code, installed=None):
-    """What a Python prints that looks for modules in the folder of the sources first."""
-    # An editable install puts a finder of its own before all folders, which would hide them.
+def run_in(sources, code, installed=None):
+    """Run code in a Python that looks for modules in the folder of the sources first."""
+    # The import finder of an editable install would precede all folders.
     plain = f"""if True:
         import sys
         from pathlib import Path
@@ -146,20 +146,20 @@ def started_in(sources, code, installed=None):
     return run(f"{plain}\n{code}", cwd=sources, env=environment)
 
 
-def test_python_started_in_the_sources_takes_the_installed_package(sources):
+def test_python_started_in_the_sources_uses_the_installed_package(sources):
     installed = Path(nnk_image.__file__).parents[1]
     code = (
         "import nnk_image; from nnk_image import _core, denoise; print(nnk_image.__file__); "
         "assert nnk_image.io.read and nnk_image.standard_image('camera').shape == (256, 256)"
     )
-    done = started_in(sources, code, installed)
+    done = run_in(sources, code, installed)
     assert done.returncode == 0, done.stderr
     assert Path(done.stdout.strip()).samefile(nnk_image.__file__)
 
 
 @pytest.mark.parametrize("code", ["import nnk_image", "from nnk_image import _core"])
-def test_where_nothing_is_installed_one_line_says_what_to_do(sources, code):
-    done = started_in(sources, code)
+def test_without_an_installed_package_the_error_says_how_to_install(sources, code):
+    done = run_in(sources, code)
     assert done.returncode == 1
     *_, last = done.stderr.splitlines()
     assert last.startswith("ImportError: ")
@@ -169,7 +169,7 @@ def test_where_nothing_is_installed_one_line_says_what_to_do(sources, code):
 
 
 def documented_names():
-    """Names below the subpackages that pages, notebooks and examples use by their full path."""
+    """Return the full names in subpackages that pages, notebooks and examples use."""
     pages = [README, *README.parent.glob("docs/**/*.md"), *README.parent.glob("docs/**/*.rst")]
     pages += README.parent.glob("notebooks/*.ipynb")
     lines = [page.read_text(encoding="utf-8") for page in pages]
@@ -180,7 +180,7 @@ def documented_names():
 
 
 @pytest.mark.parametrize("name", documented_names())
-def test_documented_names_need_nothing_but_the_import_of_the_package(name):
+def test_documented_names_need_only_the_import_of_the_package(name):
     done = run(f"import nnk_image; {name}")
     assert done.returncode == 0, done.stderr
 
@@ -188,7 +188,7 @@ def test_documented_names_need_nothing_but_the_import_of_the_package(name):
 @pytest.mark.parametrize(
     "use", ["from nnk_image import *", "[getattr(nnk_image, n) for n in dir(nnk_image)]"]
 )
-def test_all_names_without_the_extras(use):
+def test_public_names_work_without_the_extras(use):
     missing = ("dask", "zarr", "sklearn", "matplotlib", "networkx", "nibabel", "imagecodecs")
     done = run(
         f"import sys; sys.modules.update(dict.fromkeys({missing!r})); import nnk_image; {use}; "

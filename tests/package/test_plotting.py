@@ -1,4 +1,4 @@
-"""Pictures hold the numbers they are of, and are drawn where they should be."""
+"""Plots show the right values on the right axes."""
 
 import io
 
@@ -23,7 +23,7 @@ GRAY, COLOR = RNG.random((4, 5)), RNG.random((4, 5, 3))
 
 
 def saved(figure):
-    """The figure as PNG: drawn completely, warnings being errors."""
+    """Return the figure as PNG, which draws it completely; warnings are errors."""
     file = io.BytesIO()
     figure.savefig(file, format="png")
     return file.getvalue()
@@ -46,7 +46,7 @@ def test_figure_is_not_registered_with_pyplot():
 # --- energy compaction -------------------------------------------------------------------
 
 
-def test_compaction_shows_what_is_left_above_each_band(figure):
+def test_compaction_shows_the_energy_above_each_band(figure):
     graphs = {"bilateral": bilateral_graph(IMAGE, 5), "nnk": image_graph(IMAGE, 5)}
     result = energy_compaction(IMAGE, graphs, orders=[4, 9])
     axes = figure.subplots(1, 2)
@@ -67,7 +67,7 @@ def test_compaction_shows_what_is_left_above_each_band(figure):
     assert lines[0].get_color() != lines[1].get_color()
 
 
-def test_compaction_of_one_result(figure):
+def test_compaction_of_a_single_result_needs_no_list(figure):
     result = energy_compaction(IMAGE, image_graph(IMAGE, 5), orders=[4])
     one, listed = figure.subplots(1, 2)
     plot_compaction(result, one)
@@ -103,7 +103,7 @@ def test_compaction_of_few_bands(figure, filters):
 
 
 def test_compaction_of_an_image_without_high_bands(figure):
-    """Nothing left is drawn at the resolution of float64, for a log scale has no 0."""
+    """Zero is drawn at the resolution of float64, because a log scale has no 0."""
     image = np.add.outer(np.arange(16.0), np.zeros(16)) // 8
     graph = image_graph(image, 3, sigma_f=0.01)
     result = energy_compaction(image, graph, orders=[4], n_scales=2)
@@ -124,7 +124,7 @@ def test_compaction_of_blocks_is_drawn_beside_that_of_bands(figure):
         np.testing.assert_allclose(line.get_ydata(), np.mean(left, axis=0), rtol=1e-9)
 
 
-def test_results_of_other_graphs_or_none_are_refused():
+def test_no_results_and_results_of_different_graphs_are_refused():
     one = energy_compaction(IMAGE, image_graph(IMAGE, 5), orders=[4])
     other = energy_compaction(IMAGE, bilateral_graph(IMAGE, 5), orders=[4])
     for results in ([], [one, other]):
@@ -147,13 +147,13 @@ def test_images_share_the_range_of_the_first(figure):
         np.testing.assert_array_equal(artist.get_array(), picture)
 
 
-def test_given_range_wins(figure):
+def test_given_range_is_used(figure):
     (ax,) = plot_comparison({"image": GRAY}, figure.subplots(), value_range=(0, 255))
     assert ax.images[0].get_clim() == (0, 255)
 
 
 @pytest.mark.parametrize(("scale", "dtype"), [(1, float), (255, float), (255, np.uint8)])
-def test_color_images_are_scaled_to_what_matplotlib_takes(figure, scale, dtype):
+def test_color_images_are_scaled_to_the_range_of_matplotlib(figure, scale, dtype):
     picture = (scale * COLOR).astype(dtype)
     first, second = plot_comparison(
         {"a": picture, "b": 2.0 * picture}, figure.subplots(1, 2), value_range=(0, scale)
@@ -186,7 +186,7 @@ def test_difference_from_a_clean_image(figure, clean):
 
 
 @pytest.mark.parametrize("picture", [GRAY, COLOR])
-def test_pixels_that_are_nan_leave_the_others_visible(figure, picture):
+def test_nan_pixels_do_not_hide_the_others(figure, picture):
     noisy = picture + 0.1
     noisy[1, 2] = np.nan
     first, _, difference = plot_comparison(
@@ -196,16 +196,16 @@ def test_pixels_that_are_nan_leave_the_others_visible(figure, picture):
     np.testing.assert_allclose(difference.images[0].get_clim(), (-0.15, 0.15))
     channels = None if picture.ndim == 2 else 2
     valid = np.isfinite(noisy.reshape(4, 5, -1)).all(axis=2)
-    holes = image_graph(noisy, 3, sigma_f=0.5, mask=valid, channel_axis=channels)
-    plotting.plot_graph(noisy, holes, ax=difference)
-    plotting.plot_neighbors(noisy, holes, (0, 0), first)
+    graph = image_graph(noisy, 3, sigma_f=0.5, mask=valid, channel_axis=channels)
+    plotting.plot_graph(noisy, graph, ax=difference)
+    plotting.plot_neighbors(noisy, graph, (0, 0), first)
     if picture.ndim == 2:
         for ax in (first, difference):
             assert ax.images[-1].get_clim() == (np.nanmin(noisy), np.nanmax(noisy))
 
 
 @pytest.mark.parametrize("picture", [GRAY, COLOR])
-def test_masked_pixels_of_images_are_blank_and_no_errors(figure, picture):
+def test_masked_pixels_are_blank_and_not_counted_as_errors(figure, picture):
     mask = np.zeros(picture.shape, bool)
     mask[1, 2] = True
     noisy = np.ma.array(np.where(mask, 1e6, picture + 0.1), mask=mask)
@@ -217,14 +217,14 @@ def test_masked_pixels_of_images_are_blank_and_no_errors(figure, picture):
     np.testing.assert_allclose(difference.images[0].get_clim(), (-0.15, 0.15))
     (ax,) = plot_comparison({"noisy": picture}, axes[3:], clean=np.ma.array(picture, mask=mask))
     assert ax.get_title() == "noisy: error 0"
-    holes = image_graph(GRAY, 3, sigma_f=0.5)
-    plotting.plot_neighbors(noisy, holes, (0, 0), difference, radius=9)
+    graph = image_graph(GRAY, 3, sigma_f=0.5)
+    plotting.plot_neighbors(noisy, graph, (0, 0), difference, radius=9)
     for ax in (first, difference):
         assert not np.isfinite(np.ma.filled(ax.images[-1].get_array(), np.nan))[1, 2].any()
 
 
 @pytest.mark.parametrize("shape", [(4, 5, 1), (4, 5, 2), (4, 5, 6), (2, 4, 5, 3), (4,)])
-def test_arrays_that_are_no_images_are_refused(figure, shape):
+def test_arrays_that_are_not_images_are_refused(figure, shape):
     with pytest.raises(ValueError, match=r"shape \(H, W\), or \(H, W, 3\) in color"):
         plot_comparison({"volume": np.zeros(shape)}, figure.subplots())
 
@@ -234,7 +234,7 @@ def test_an_image_without_finite_values_can_be_shown(figure):
     assert ax.images[0].get_clim() == (0, 1)
 
 
-def test_difference_without_truth_is_what_was_removed(figure):
+def test_difference_without_a_clean_image_is_what_was_removed(figure):
     images = {"before": GRAY, "after": 0.5 * GRAY}
     axes = plot_comparison(images, figure.subplots(1, 3), difference=True)
     artists = [ax.images[0] for ax in axes]
@@ -244,7 +244,7 @@ def test_difference_without_truth_is_what_was_removed(figure):
     assert not axes[1].images[0].get_array().any()
 
 
-def test_other_scenes_and_too_few_axes_are_refused(figure):
+def test_different_shapes_and_too_few_axes_are_refused(figure):
     images = {"before": GRAY, "after": GRAY.T}
     with pytest.raises(ValueError, match=r"same shape, got \(4, 5\) and \(5, 4\)"):
         plot_comparison(images, figure.subplots(1, 3), difference=True)
@@ -270,21 +270,21 @@ GRAPHS = {
 every_graph = pytest.mark.parametrize(("image", "graph"), GRAPHS.values(), ids=GRAPHS)
 
 
-def links_of(lines):
-    """The drawn lines as pairs of nodes, each with the two pixels at its ends."""
+def edges_of(lines):
+    """Return the drawn lines as pairs of nodes: the pixels at their ends."""
     ends = np.array(lines.get_segments()).reshape(-1, 2, 2)
     return [tuple(int(y) * 10 + int(x) for x, y in pair) for pair in ends]
 
 
 @every_graph
 @pytest.mark.parametrize("pixel", [(6, 5), (0, 0), (11, 9)])
-def test_neighbors_are_those_of_the_graph(figure, image, graph, pixel):
+def test_drawn_neighbors_are_those_of_the_graph(figure, image, graph, pixel):
     ax = figure.subplots()
     assert plotting.plot_neighbors(image, graph, pixel, ax) is ax
     lines = ax.collections[-1]
     node = pixel[0] * 10 + pixel[1]
     row = graph.adjacency[[node]].tocoo()
-    assert links_of(lines) == [(node, other) for other in row.col.tolist()]
+    assert edges_of(lines) == [(node, other) for other in row.col.tolist()]
     np.testing.assert_allclose(
         lines.get_alpha(), np.maximum(0.05, np.sqrt(row.data / max(row.data)))
     )
@@ -299,7 +299,7 @@ def rgb(color):
 
 
 @pytest.mark.parametrize("radius", [None, 2])
-def test_neighbors_are_drawn_where_the_pixels_are(figure, radius):
+def test_neighbors_are_drawn_on_the_matching_part_of_the_image(figure, radius):
     ax = figure.subplots()
     plotting.plot_neighbors(IMAGE, GRAPHS["nnk"][1], (6, 1), ax, radius=radius)
     (picture,) = ax.images
@@ -308,7 +308,7 @@ def test_neighbors_are_drawn_where_the_pixels_are(figure, radius):
     assert picture.get_extent() == [-0.5, 1.5 + r, 6.5 + r, 5.5 - r]
 
 
-def test_a_pixel_without_neighbors(figure):
+def test_a_pixel_without_neighbors_has_no_lines(figure):
     mask = np.ones(IMAGE.shape, bool)
     mask[3, 4] = False
     graph = image_graph(IMAGE, 5, mask=mask)
@@ -318,32 +318,32 @@ def test_a_pixel_without_neighbors(figure):
 
 @every_graph
 @pytest.mark.parametrize("crop", [np.s_[2:9, 3:8], np.s_[:, :], np.s_[8:99, :4]], ids=str)
-def test_links_of_a_crop_are_drawn_once(figure, image, graph, crop):
+def test_edges_of_a_crop_are_drawn_once(figure, image, graph, crop):
     shown = None if crop == np.s_[:, :] else crop  # None: everything
     lines = plotting.plot_graph(image, graph, shown, figure.subplots()).collections[-1]
     inside = set(np.arange(120).reshape(12, 10)[crop].ravel().tolist())
     matrix = graph.adjacency.tocoo()
     entries = zip(matrix.row.tolist(), matrix.col.tolist(), strict=True)
     expected = {frozenset(pair) for pair in entries if inside.issuperset(pair)}
-    drawn = [frozenset(pair) for pair in links_of(lines)]
+    drawn = [frozenset(pair) for pair in edges_of(lines)]
     assert set(drawn) == expected
     assert len(drawn) == len(expected)
 
 
 @pytest.mark.parametrize("crop", [5, np.s_[2:5], np.s_[5:5, :], np.s_[::2, :], np.s_[20:30, :]])
-def test_crops_that_show_nothing_are_refused(crop):
+def test_invalid_crops_are_refused(crop):
     with pytest.raises(ValueError, match="crop="):
         plotting.plot_graph(IMAGE, GRAPHS["nnk"][1], crop)
 
 
-def test_too_many_links_are_refused(monkeypatch):
+def test_too_many_edges_are_refused(monkeypatch):
     monkeypatch.setattr(graphs, "_MAX_LINKS", 100)
     with pytest.raises(ValueError, match=r"12x10 pixels holds .* choose a smaller one"):
         plotting.plot_graph(IMAGE, GRAPHS["nnk"][1])
 
 
 @pytest.mark.parametrize("arguments", [(IMAGE, GRAPHS["nnk"][1].adjacency), GRAPHS["nnk"][::-1]])
-def test_another_kind_of_graph_and_another_order_are_refused(arguments):
+def test_other_graphs_and_swapped_arguments_are_refused(arguments):
     with pytest.raises(TypeError, match=r"graph must be an ImageGraph, .* the first argument"):
         plotting.plot_neighbors(*arguments, (3, 3))
     with pytest.raises(TypeError, match=r"graph must be an ImageGraph, .* the first argument"):
@@ -351,7 +351,7 @@ def test_another_kind_of_graph_and_another_order_are_refused(arguments):
 
 
 @pytest.mark.parametrize("pixel", [(12, 0), (0, 10), (-1, 0)])
-def test_pixels_outside_are_refused(pixel):
+def test_pixels_outside_the_image_are_refused(pixel):
     with pytest.raises(ValueError, match="pixel="):
         plotting.plot_neighbors(IMAGE, GRAPHS["nnk"][1], pixel)
 
@@ -365,7 +365,7 @@ def test_pixels_that_are_not_two_integers_are_refused(pixel):
 
 
 @pytest.mark.parametrize("image", [IMAGE.T, IMAGE[0], COLOR_IMAGE.transpose(2, 0, 1)])
-def test_another_image_is_refused(image):
+def test_images_of_another_shape_are_refused(image):
     with pytest.raises(ValueError, match=r"the graph \(12, 10\)"):
         plotting.plot_neighbors(image, GRAPHS["nnk"][1], (3, 3))
     with pytest.raises(ValueError, match=r"the graph \(12, 10\)"):
@@ -373,7 +373,7 @@ def test_another_image_is_refused(image):
 
 
 @every_graph
-def test_degrees(figure, image, graph):
+def test_degrees_and_numbers_of_neighbors_are_drawn(figure, image, graph):
     weights, counts = figure.subplots(1, 2)
     shown = plotting.plot_degrees(graph, weights).images[0]
     np.testing.assert_array_equal(shown.get_array(), graph.degrees)
@@ -383,12 +383,12 @@ def test_degrees(figure, image, graph):
     np.testing.assert_array_equal(shown.get_array().ravel(), expected)
 
 
-def test_degrees_of_a_single_pixel(figure):
+def test_degree_of_a_single_pixel_is_zero(figure):
     ax = plotting.plot_degrees(image_graph([[1.0]]), figure.subplots())
     assert not ax.images[0].get_array().any()
 
 
-def test_masked_pixels_are_blank(figure):
+def test_degrees_of_masked_pixels_are_blank(figure):
     mask = IMAGE > 0.3
     ax = plotting.plot_degrees(image_graph(IMAGE, 5, mask=mask), figure.subplots())
     np.testing.assert_array_equal(ax.images[0].get_array().mask, ~mask)
@@ -414,7 +414,7 @@ def test_bands_with_given_limits(figure):
     assert [ax.images[0].get_clim() for ax in axes[1:]] == [(-2, 2), (-3, 3)]
 
 
-def test_bands_with_blank_pixels(figure):
+def test_nan_and_masked_pixels_of_bands_are_left_out(figure):
     bands = RNG.normal(size=(2, 6, 7))
     holed = bands.copy()
     holed[:, 2, 3] = np.nan
@@ -432,10 +432,10 @@ def test_bands_of_color_are_refused():
         plotting.plot_bands(np.zeros((7, 4, 5, 3)))
 
 
-# --- where ---------------------------------------------------------------------------------
+# --- axes --------------------------------------------------------------------------------
 
 
-def test_without_axes_pyplot_says_where():
+def test_plots_without_axes_use_those_of_pyplot():
     plt = pytest.importorskip("matplotlib.pyplot")
     image, graph = IMAGE.copy(), image_graph(IMAGE, 5)
     figure, axes = plt.subplots(1, 3)
@@ -464,7 +464,7 @@ def test_without_axes_pyplot_says_where():
     np.testing.assert_array_equal(image, IMAGE)
 
 
-# --- noise --------------------------------------------------------------------------------
+# --- noise -------------------------------------------------------------------------------
 
 
 def test_noise_is_drawn_by_brightness_and_frequency(figure):
@@ -479,12 +479,12 @@ def test_noise_is_drawn_by_brightness_and_frequency(figure):
     np.testing.assert_array_equal(spectrum.get_array(), 1)
 
 
-def test_noise_that_is_no_model_is_refused():
+def test_noise_that_is_not_a_model_is_refused():
     with pytest.raises(TypeError, match=r"model must be a NoiseModel, .* not 3\.0"):
         plotting.plot_noise(3.0)
 
 
-def test_noise_between_neighbors_is_drawn_as_its_spectrum(figure):
+def test_correlated_noise_is_drawn_as_its_spectrum(figure):
     kernel = np.outer([1.0, 2.0, 1.0], [0.0, 1.0, 0.0])  # smooth from row to row
     model = NoiseModel.from_autocovariance(correlate2d(kernel, kernel))
     _, field = plotting.plot_noise(model, figure.subplots(1, 2))
@@ -493,14 +493,14 @@ def test_noise_between_neighbors_is_drawn_as_its_spectrum(figure):
     np.testing.assert_allclose(power, np.broadcast_to(down[:, None], power.shape), atol=1e-12)
 
 
-def test_levels_of_each_pixel_are_drawn_as_a_map(figure):
+def test_noise_levels_per_pixel_are_drawn_as_a_map(figure):
     levels = np.linspace(5, 50, GRAY.size).reshape(GRAY.shape)
     model = NoiseModel(levels=levels)
     _, field = plotting.plot_noise(model, figure.subplots(1, 2))
     np.testing.assert_array_equal(field.images[0].get_array(), levels)
 
 
-def test_the_noise_of_volumes_is_drawn_in_the_middle_plane(figure):
+def test_noise_of_volumes_is_drawn_in_the_middle_plane(figure):
     correlation = np.full((3, 3, 3), 0.1)
     correlation[1, 1, 1] = 1
     models = [NoiseModel(correlation=c) for c in (correlation, correlation[1])]

@@ -1,4 +1,4 @@
-"""The same bits on many threads, in forked and spawned processes, in joblib and dask."""
+"""Many threads, forked and spawned processes, joblib and dask give the same bits."""
 
 import os
 import threading
@@ -13,7 +13,7 @@ from whole_chain import COLOR, checksum, graph_sum, wavelet_sum, whole_chain
 import nnk_image.base.parallel
 from nnk_image import SpectralGraphWavelets, denoise, image_graph
 
-can_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+can_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
 
 def test_eight_threads_share_a_graph_and_its_wavelets():
@@ -52,14 +52,14 @@ def test_any_number_of_threads_gives_the_same_bits(expected, monkeypatch):
 
 
 @can_fork
-def test_a_forked_child_uses_its_parents_objects(expected):
+def test_forked_processes_use_objects_of_their_parent(expected):
     answers = python(
         """
         import os, sys, warnings
         from nnk_image import SpectralGraphWavelets, image_graph
         from whole_chain import GRAY, wavelet_sum, whole_chain
 
-        warnings.simplefilter("ignore", DeprecationWarning)  # of forks while threads run
+        warnings.simplefilter("ignore", DeprecationWarning)  # about forks while threads run
         wavelets = SpectralGraphWavelets(image_graph(GRAY, n_jobs=2), n_jobs=2)
 
         def answer():
@@ -81,7 +81,7 @@ def test_a_forked_child_uses_its_parents_objects(expected):
 
 
 @pytest.mark.parametrize("method", ["spawn", pytest.param("forkserver", marks=can_fork)])
-def test_spawned_processes(expected, method):
+def test_spawned_processes_give_the_same_bits(expected, method):
     answers = python(
         f"""
         import multiprocessing
@@ -110,7 +110,7 @@ WORKERS = """
     elif pool == "joblib":
         from joblib import Parallel, delayed
         parallel = Parallel(2, scheduler)
-        for calls in (chains, starts):  # no chain starts threads while threads are counted
+        for calls in (chains, starts):  # chains first, so that their threads are not counted
             print(*parallel(delayed(call)(argument) for call, argument in calls))
     elif __name__ == "__main__":
         import dask
@@ -132,8 +132,8 @@ WORKERS = """
         ("dask", "processes"),
     ],
 )
-def test_workers_give_the_same_bits_and_start_no_thread_unasked(expected, pool, scheduler):
-    """So workers of joblib and dask are not oversubscribed."""
+def test_workers_give_the_same_bits_and_start_no_threads_by_default(expected, pool, scheduler):
+    """Otherwise workers of joblib and dask would compete for the processors."""
     if pool != "plain":
         pytest.importorskip(pool)
     assert python(WORKERS, pool, scheduler) == [expected] * 4 + ["0", "0"]

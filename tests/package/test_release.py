@@ -1,4 +1,4 @@
-"""What a release says of itself: one version, an import that is light, facts for bug reports."""
+"""Releases: one version everywhere, the conda recipe, a light import and the configuration."""
 
 import re
 import subprocess
@@ -18,8 +18,8 @@ RECIPE = ROOT / ".ci" / "recipe.yaml"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def test_one_version():
-    """It is written in pyproject.toml; the citation and the changes must follow."""
+def test_the_version_is_the_same_everywhere():
+    """It is defined in pyproject.toml; the citation and the changelog must agree."""
     version = PROJECT["version"]
     assert nnk_image.__version__ == metadata.version("nnk_image") == version
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
@@ -28,7 +28,7 @@ def test_one_version():
         assert f'"{version}"' not in path.read_text(encoding="utf-8"), path
 
 
-def test_the_conda_recipe_follows():
+def test_the_conda_recipe_agrees_with_pyproject():
     if not RECIPE.exists():
         pytest.skip("the sdist has no recipe")
     recipe = RECIPE.read_text()
@@ -38,7 +38,7 @@ def test_the_conda_recipe_follows():
     assert [line.removeprefix("    - ").replace(" ", "") for line in run.splitlines()] == needed
 
 
-def test_the_import_loads_no_other_library():
+def test_importing_the_package_loads_no_large_library():
     script = "import sys, nnk_image; print(*{name.partition('.')[0] for name in sys.modules})"
     run = [sys.executable, "-c", script]
     loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
@@ -46,9 +46,9 @@ def test_the_import_loads_no_other_library():
     assert not {"numpy", "scipy", "PIL", "tifffile", "skimage", "sklearn", "pygsp"} & set(loaded)
 
 
-def test_configuration(capsys, monkeypatch):
+def test_show_config_lists_versions_and_settings(capsys, monkeypatch):
     facts = nnk_image.show_config("dict")
-    assert None not in (facts["pillow"], facts["tifffile"])  # what reads files
+    assert None not in (facts["pillow"], facts["tifffile"])  # the packages that read files
     assert facts["nnk_image"] == nnk_image.__version__
     assert facts["simd"].startswith(f"{_core.simd_variant()} (of ")
     assert facts["threads"] == resolve_n_jobs(-1)

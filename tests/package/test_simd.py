@@ -1,4 +1,4 @@
-"""Every vector variant gives the same bits, and its exponential is that of mathematics."""
+"""Every SIMD variant gives the same bits, and computes an accurate exponential."""
 
 import os
 import subprocess
@@ -51,7 +51,7 @@ def test_variants_give_the_same_bits(widths, data, window, sigma_d, sigma_f):
 
 
 def pair_weights(differences, dtype, two_sigma2, sigma_d=1e9):
-    """Weights of pairs of pixels that differ so much; their spatial kernel is 1."""
+    """Return the weights of pixel pairs with these differences and a spatial kernel of 1."""
     image = np.zeros((2, len(differences)), dtype)
     image[1] = differences
     graph = bilateral_graph(image, 3, sigma_d, float(np.sqrt(two_sigma2 / 2)))
@@ -60,34 +60,34 @@ def pair_weights(differences, dtype, two_sigma2, sigma_d=1e9):
 
 
 @pytest.mark.parametrize(("dtype", "largest"), [(np.float64, 708), (np.float32, 87)])
-def test_exponential(dtype, largest, simd):
+def test_exponential_is_accurate(dtype, largest, simd):
     rng = np.random.default_rng(6)
     exponents = np.concatenate([np.geomspace(1e-20, largest, 3000), rng.random(9000) * largest])
     # 2 sigma_f^2 = 8 is exact: the exponent is the rounded square over 8.
     differences = np.sqrt(exponents * 8).astype(dtype)
     weights = pair_weights(differences, dtype, 8)
     exact = np.exp(-(differences * differences / 8).astype(np.longdouble))
-    # In units of the last place: of the exponential, of the spatial kernel and its product.
+    # In units in the last place; exponential, spatial kernel and product each add an error.
     error = abs(weights - exact) / np.spacing(exact.astype(dtype))
     assert error.max() <= 3
     assert error.mean() < 0.5
 
 
-def test_exponential_falls_monotonously(simd):
+def test_exponential_decreases_monotonically(simd):
     differences = np.linspace(0, 37, 20000)
     assert (np.diff(pair_weights(differences, np.float64, 2.0)) <= 0).all()
 
 
-# --- choosing a variant ------------------------------------------------------------------
+# --- choice of a variant -----------------------------------------------------------------
 
 
-def test_the_portable_variant_always_runs():
+def test_the_portable_variant_is_always_available():
     assert VARIANTS[0] == "generic"
     assert len(set(VARIANTS)) == len(VARIANTS)
     assert _core.simd_variant() in VARIANTS
 
 
-def test_use_simd(simd):
+def test_use_simd_selects_a_variant(simd):
     assert _core.simd_variant() == simd
     with pytest.raises(ValueError, match=r"'sse9'.*choose one of generic"):
         _core.use_simd("sse9")
@@ -97,13 +97,13 @@ def test_use_simd(simd):
 
 
 @pytest.mark.parametrize("name", [*VARIANTS, ""])
-def test_the_environment_chooses_the_variant_and_no_other_bits(name, expected):
+def test_the_environment_selects_the_variant_and_keeps_the_bits(name, expected):
     script = f"from nnk_image import _core; print(_core.simd_variant()); {PRINT_THE_CHAIN}"
     assert python(script, NNK_IMAGE_SIMD=name) == [name or VARIANTS[-1], expected, expected]
 
 
 @pytest.mark.parametrize("name", ["sse9", "AVX2", "generic ", "neon9"])
-def test_unknown_variant_in_the_environment(name):
+def test_unknown_variant_in_the_environment_is_refused(name):
     done = subprocess.run(
         [sys.executable, "-c", "import nnk_image; nnk_image.image_graph"],
         env=os.environ | {"NNK_IMAGE_SIMD": name},

@@ -1,4 +1,4 @@
-"""The same bits under any vector variant, interpreter flag and locale."""
+"""Interpreter flags, environment variables and locale do not change results."""
 
 import sysconfig
 
@@ -10,7 +10,7 @@ from whole_chain import GRAY
 
 from nnk_image import denoise
 
-SURROUNDINGS = {
+ENVIRONMENTS = {
     "developer mode": (("-X", "dev", "-W", "error", "-bb"), {}),
     "optimized twice": ((), {"PYTHONOPTIMIZE": "2"}),
     "more OpenMP threads": ((), {"OMP_NUM_THREADS": "3", "OPENBLAS_NUM_THREADS": "3"}),
@@ -35,9 +35,9 @@ CHAIN_AND_COMMAND = f"""
 """
 
 
-@pytest.mark.parametrize(("flags", "environment"), SURROUNDINGS.values(), ids=SURROUNDINGS)
-def test_the_chain_and_the_command_in_any_surroundings(flags, environment, expected, tmp_path):
-    """File names and messages of the command included."""
+@pytest.mark.parametrize(("flags", "environment"), ENVIRONMENTS.values(), ids=ENVIRONMENTS)
+def test_results_do_not_depend_on_flags_and_environment(flags, environment, expected, tmp_path):
+    """The command also gets file names that are not ASCII."""
     source, target = tmp_path / "Größe 東.png", tmp_path / "größer 東.png"
     Image.fromarray(GRAY).save(source)
     words = python(CHAIN_AND_COMMAND, source, target, flags=flags, **environment)
@@ -47,9 +47,9 @@ def test_the_chain_and_the_command_in_any_surroundings(flags, environment, expec
 
 
 @pytest.mark.skipif(
-    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="no free-threaded interpreter"
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="needs a free-threaded interpreter"
 )
-def test_free_threaded_interpreters_stay_so(expected):
+def test_free_threaded_interpreters_stay_free_threaded(expected):
     script = f"import sys; {PRINT_THE_CHAIN}; print(sys._is_gil_enabled())"
     script = script.replace("import sys", "import sys; from nnk_image import _core")
     assert python(script, flags=("-W", "error")) == [expected, expected, "False"]

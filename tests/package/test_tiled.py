@@ -1,4 +1,4 @@
-"""Images in tiles: the bits of the whole; lazy; resumed after a crash."""
+"""Denoising in tiles gives the bits of the whole image, is lazy and resumes after a crash."""
 
 import subprocess
 import sys
@@ -66,7 +66,7 @@ def in_tiles(image, sigma=20, **options):
     return result
 
 
-# --- the same bits -----------------------------------------------------------------------------
+# --- same bits ---------------------------------------------------------------------------
 
 CASES = [
     *(("sgw", 1, dtype, side) for dtype in (np.float32, float, np.uint8) for side in (50, 101)),
@@ -77,7 +77,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("method", "channels", "dtype", "side"), CASES)
-def test_bits_of_tiles_are_those_of_the_whole(method, channels, dtype, side, side_of_tiles):
+def test_tiles_give_the_bits_of_the_whole_image(method, channels, dtype, side, side_of_tiles):
     image = noisy(side, 20, channels, dtype, 600)
     options = {"method": method, "channel_axis": None if channels == 1 else -1}
     side_of_tiles(side, side + 30)
@@ -85,8 +85,8 @@ def test_bits_of_tiles_are_those_of_the_whole(method, channels, dtype, side, sid
 
 
 @pytest.mark.parametrize(("method", "channels"), [("fast", 3), ("best", 1)])
-def test_bits_of_long_tiles(method, channels, side_of_tiles):
-    """Methods that reach far, in an image that is longer still."""
+def test_methods_with_a_large_overlap_give_the_same_bits(method, channels, side_of_tiles):
+    """The image is longer than the overlap that these methods need."""
     reach = METHODS[method].reach((6000, 40), channels)
     shape = (2 * reach.border[0] + 3 * reach.unit[0], 40)
     clean = np.resize(CAMERA[:250, :40], shape)[..., None] * np.linspace(0.8, 1, channels)
@@ -98,13 +98,13 @@ def test_bits_of_long_tiles(method, channels, side_of_tiles):
 
 
 @pytest.mark.parametrize("shape", [(20_000, 1), (1, 20_000), (5, 9000), (1500, 16)])
-def test_bits_of_thin_images(shape, side_of_tiles):
+def test_thin_images_give_the_same_bits(shape, side_of_tiles):
     image = np.random.default_rng(2).normal(100, 20, shape).astype(np.float32)
     side_of_tiles(*(n if n < 100 else 600 for n in shape))
     np.testing.assert_array_equal(in_tiles(image), denoise(image, 20))
 
 
-def test_bits_of_a_volume(side_of_tiles):
+def test_volumes_give_the_same_bits(side_of_tiles):
     volume = np.stack([np.tile(CAMERA[t : t + 8, :200], (1, 4)) for t in range(8)])
     volume = (volume + np.random.default_rng(3).normal(0, 20, volume.shape)).astype(np.float32)
     side_of_tiles(8, 8, 100)
@@ -113,8 +113,8 @@ def test_bits_of_a_volume(side_of_tiles):
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_correlated_noise(channels, side_of_tiles):
-    """Also if it is correlated between channels."""
+def test_correlated_noise_gives_the_same_bits(channels, side_of_tiles):
+    """With three channels, the noise is also correlated between channels."""
     table = np.outer([1, 4, 6, 4, 1], [1, 4, 6, 4, 1]) / 36
     among = 400 * np.array([[1, 0.5, 0.3], [0.5, 1, 0.5], [0.3, 0.5, 1]])[:channels, :channels]
     model = NoiseModel.from_autocovariance(among[:, :, None, None] * table)
@@ -127,7 +127,8 @@ def test_correlated_noise(channels, side_of_tiles):
     np.testing.assert_array_equal(found, denoise(image, model, channel_axis=-1))
 
 
-def test_a_curve_is_one_level_for_sgw_and_clipping_is_inverted(side_of_tiles):
+def test_sgw_with_a_noise_curve_gives_the_same_bits(side_of_tiles):
+    """The noise curve counts as one level, and clipping is inverted."""
     side_of_tiles(150, 150)
     image = noisy(0, 40, dtype=np.uint8)
     model = NoiseModel(40, curve=[[0, 255], [1, 1.5]])
@@ -136,7 +137,7 @@ def test_a_curve_is_one_level_for_sgw_and_clipping_is_inverted(side_of_tiles):
 
 
 @pytest.mark.parametrize("counts", [10, 100])
-def test_poisson_noise(counts, side_of_tiles):
+def test_poisson_noise_gives_nearly_the_same_error(counts, side_of_tiles):
     clean = CAMERA[100:220, :400] * (counts / 128)
     image = np.random.default_rng(6).poisson(clean).astype(np.float32)
     model = NoiseModel(0.0, gain=1.0)
@@ -149,20 +150,20 @@ def loss(clean, image, other):
     return 10 * np.log10(np.mean((image - clean) ** 2) / np.mean((other - clean) ** 2))
 
 
-def test_noise_is_estimated_from_squares_all_over_the_image():
+def test_noise_is_estimated_from_crops_of_the_whole_image():
     clean = np.tile(CAMERA, (5, 5))
     image = (clean + np.random.default_rng(11).normal(0, 12, clean.shape)).astype(np.float32)
     model = denoise_tiles(image, np.empty_like(image), method="sgw", n_jobs=2)
     assert model.sigma[0] == pytest.approx(12, rel=0.03)
 
 
-# --- lazy ----------------------------------------------------------------------------------------
+# --- lazy arrays -------------------------------------------------------------------------
 
 IMAGE = noisy(0, 20, most=310)
 
 
 @pytest.mark.parametrize("chunks", [IMAGE.shape, 64, ((7, 1, IMAGE.shape[0] - 8), -1)])
-def test_any_chunks_give_the_whole(chunks):
+def test_chunks_do_not_change_the_result(chunks):
     array = da.from_array(IMAGE, chunks=chunks)
     lazy = tiled.denoise(array, 20, method="sgw", max_memory="4MB")
     assert (lazy.chunks, lazy.dtype) == (array.chunks, np.float32)
@@ -187,14 +188,14 @@ def test_nothing_is_read_before_compute():
 
 
 @pytest.mark.parametrize("method", ["sgw", "fast"])
-def test_tasks_do_not_grow_with_the_pixels(method):
+def test_task_graphs_do_not_hold_the_pixels(method):
     image = da.zeros((6000, 6000), chunks=3000, dtype=np.float32)
     lazy = [tiled.denoise(image, 20, method=method), tiled.filter(image, np.exp, 30)]
     for array in lazy:
         assert len(cloudpickle.dumps(array)) < 1e6  # the pixels are 144 MB
 
 
-def test_channels_and_estimated_noise():
+def test_channels_with_estimated_noise_give_the_same_result():
     image = IMAGE[None, :150, :150] * np.array([0.9, 1, 0.8], np.float32)[:, None, None]
     lazy = tiled.denoise(da.from_array(image, chunks=70), channel_axis=0)
     expected = np.empty_like(image)
@@ -205,7 +206,7 @@ def test_channels_and_estimated_noise():
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_bands_and_filters_are_those_of_the_whole(seed, side_of_tiles):
+def test_bands_and_filters_equal_those_of_the_whole_image(seed, side_of_tiles):
     rng = np.random.default_rng(seed)
     axes = 3 if seed % 4 == 3 else 2
     shape = tuple(rng.integers(*((6, 30) if axes == 3 else (30, 190)), axes).tolist())
@@ -229,31 +230,31 @@ def test_bands_and_filters_are_those_of_the_whole(seed, side_of_tiles):
 
 
 class OneWriter:
-    """A target that waits in each write for a second writer, which must not come."""
+    """A target whose writes wait for a second writer, which must not come."""
 
     shape, dtype = (400, 300), np.dtype(np.float32)
 
     def __init__(self):
-        self.both, self.writers = threading.Barrier(2), []
+        self.barrier, self.writers = threading.Barrier(2), []
 
     def __setitem__(self, slices, values):
         try:
-            self.both.wait(1)  # once in vain, and the barrier is broken
+            self.barrier.wait(1)  # the first wait times out and breaks the barrier
         except threading.BrokenBarrierError:
             return
         self.writers.append(slices)
 
 
-def test_parts_are_written_one_at_a_time(side_of_tiles):
-    """Chunks of the target may belong to two tiles; zarr reads, changes and writes a chunk."""
+def test_tiles_are_written_one_at_a_time(side_of_tiles):
+    """A chunk of the target may belong to two tiles, and zarr reads, changes and rewrites it."""
     side_of_tiles(64, 64)
     target = OneWriter()
     denoise_tiles(np.ones(target.shape, np.float32), target, 20, method="sgw", n_jobs=2)
-    assert target.both.broken
+    assert target.barrier.broken
     assert not target.writers
 
 
-# --- files ---------------------------------------------------------------------------------------
+# --- files -------------------------------------------------------------------------------
 
 
 class Stopped(Exception):
@@ -289,12 +290,12 @@ def test_interrupted_work_is_resumed(n_jobs, tmp_path, monkeypatch):
     assert found.dtype == np.uint8
     np.testing.assert_array_equal(found[:], np.clip(expected.round(), 0, 255))
     written.clear()
-    assert denoise_tiles(*call, 20, **options) == model  # nothing is left
+    assert denoise_tiles(*call, 20, **options) == model  # nothing is left to do
     assert not written
     denoise_tiles(target, tmp_path / "again.zarr", 5, method="sgw", channel_axis=-1)
 
 
-def test_a_changed_zarr_source_is_noticed(tmp_path):
+def test_a_changed_zarr_source_is_detected(tmp_path):
     source = zarr.create_array(tmp_path / "in.zarr", data=np.ones((80, 90), np.float32))
     call = tmp_path / "in.zarr", tmp_path / "out.zarr", 20
     denoise_tiles(*call, method="sgw")
@@ -304,7 +305,7 @@ def test_a_changed_zarr_source_is_noticed(tmp_path):
         denoise_tiles(*call, method="sgw")
 
 
-def test_a_changed_hdf5_source_is_noticed_and_an_unchanged_one_recognized(tmp_path):
+def test_a_changed_hdf5_source_is_detected(tmp_path):
     h5py = pytest.importorskip("h5py")
     target = tmp_path / "out.zarr"
     for number in (1, 2):
@@ -319,7 +320,7 @@ def test_a_changed_hdf5_source_is_noticed_and_an_unchanged_one_recognized(tmp_pa
                     denoise_tiles(file["x"], target, 20, method="sgw")
 
 
-def test_killed_and_called_again(tmp_path):
+def test_a_killed_process_is_resumed(tmp_path):
     image = np.tile(noisy(1, 20, most=420), (4, 4))
     np.save(tmp_path / "in.npy", image)
     code = f"""
@@ -343,19 +344,19 @@ nnk_image.denoise_tiles(folder + "/in.npy", folder + "/out.zarr", 20, method="sg
 
 @pytest.mark.parametrize("name", ["in.npy", "in.tif"])
 @pytest.mark.parametrize("content", [b"", b"hello, world", b"II*\0xx", b"PK\x05\x06" + bytes(18)])
-def test_files_that_are_something_else(tmp_path, name, content):
+def test_files_of_another_format_are_refused(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=rf"{name}: cannot be read in parts"):
         denoise_tiles(tmp_path / name, tmp_path / "out.zarr", 20)
 
 
-def test_a_folder_without_an_array(tmp_path):
+def test_a_folder_without_an_array_is_refused(tmp_path):
     (tmp_path / "in.zarr").mkdir()
     with pytest.raises(ValueError, match=r"in\.zarr: holds no zarr array"):
         denoise_tiles(tmp_path / "in.zarr", tmp_path / "out.zarr", 20)
 
 
-def test_axes_of_tiff_files(tmp_path):
+def test_tiff_files_with_a_channel_axis_are_refused(tmp_path):
     image = noisy(3, 20, dtype=np.uint8)
     tifffile.imwrite(tmp_path / "c.ome.tif", np.stack([image] * 2), metadata={"axes": "CYX"})
     with pytest.raises(ValueError, match="axes CYX"):
@@ -363,7 +364,7 @@ def test_axes_of_tiff_files(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("channels", "options", "says"),
+    ("channels", "options", "message"),
     [
         (1, {"photometric": "palette", "colormap": np.zeros((3, 256), "u2")}, "PALETTE colors"),
         (1, {"photometric": "miniswhite"}, "MINISWHITE colors"),
@@ -373,10 +374,10 @@ def test_axes_of_tiff_files(tmp_path):
         (1, {"extratags": [(274, "H", 1, 6, True)]}, r"is stored turned \(orientation 6\)"),
     ],
 )
-def test_samples_that_are_no_colors_as_stored_are_refused(tmp_path, channels, options, says):
+def test_tiff_samples_that_need_conversion_are_refused(tmp_path, channels, options, message):
     pixels = np.resize(CAMERA, (60, 70, channels))
     tifffile.imwrite(tmp_path / "in.tif", pixels[..., 0] if channels == 1 else pixels, **options)
-    with pytest.raises(ValueError, match=f"in parts .*{says}.*read it whole with nnk_image"):
+    with pytest.raises(ValueError, match=f"in parts .*{message}.*read it whole with nnk_image"):
         denoise_tiles(tmp_path / "in.tif", tmp_path / "out.zarr", 20)
 
 
@@ -390,7 +391,7 @@ def test_jpeg_tiles_are_read_as_rgb(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changed", "says"),
+    ("changed", "message"),
     [
         ({"method": "mean"}, "method='mean' is unknown"),
         ({"max_memory": "much"}, "max_memory='much' must be a positive number of bytes"),
@@ -401,7 +402,7 @@ def test_jpeg_tiles_are_read_as_rgb(tmp_path):
         ({"target": "out.png"}, r"only \.zarr can be written in parts"),
         ({"target": "."}, r"only \.zarr can be written in parts"),
         ({"source": __file__}, r"only \.npy, \.zarr and TIFF can be read in parts"),
-        ({"source": "absent.npy"}, r"absent\.npy: \w"),
+        ({"source": "missing.npy"}, r"missing\.npy: \w"),
         ({"strength": 0}, "strength"),
         ({"source": np.ones((1, 60, 70)), "spacing": 1}, "remove axes of length 1"),
         ({"target": np.empty((5, 5))}, r"target has shape \(5, 5\)"),
@@ -411,45 +412,46 @@ def test_jpeg_tiles_are_read_as_rgb(tmp_path):
         ({"source": np.ma.masked_equal(np.eye(60, 70), 1)}, "masked arrays are not supported"),
     ],
 )
-def test_bad_input_is_explained(changed, says, tmp_path, monkeypatch):
+def test_invalid_input_is_explained(changed, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = {"source": np.ones((60, 70)), "target": "out.zarr", "sigma": 3.0} | changed
-    with pytest.raises((ValueError, TypeError, MemoryError), match=says):
+    with pytest.raises((ValueError, TypeError, MemoryError), match=message):
         denoise_tiles(**options)
     assert not list(tmp_path.iterdir())
 
 
-def test_negative_magnitudes_are_explained():
+def test_negative_magnitudes_are_refused():
     image = noisy(5, 20)[:40, :30] - 300
     with pytest.raises(ValueError, match="magnitudes cannot be negative"):
         denoise_tiles(image, np.empty_like(image), NoiseModel(20.0, rician=1))
 
 
-def test_lists_are_arrays():
+def test_lists_are_accepted_as_arrays():
     image = noisy(5, 20)[:40, :30]
     result = np.empty_like(image)
     denoise_tiles(image.astype(float).tolist(), result, 20)
     np.testing.assert_array_equal(result, denoise(image.astype(float), 20).astype(np.float32))
 
 
-def test_other_files_are_not_overwritten(tmp_path):
+def test_other_zarr_arrays_are_not_overwritten(tmp_path):
     zarr.create_array(tmp_path / "other.zarr", shape=(60, 70), dtype="f8")
     with pytest.raises(ValueError, match=r"other\.zarr: exists, but cannot be resumed; remove it"):
         denoise_tiles(np.ones((60, 70)), tmp_path / "other.zarr", 3)
 
 
-def test_bad_values_are_reported_with_their_tile():
+def test_nonfinite_values_are_reported_with_their_tile():
     image = noisy(12, 20)
     image[-3, -4] = np.nan
-    says = r"in the tile that begins at \(\d+, \d+\): 1 of .*\(nan\); replace them$"  # no mask here
-    with pytest.raises(ValueError, match=says):
+    # The advice does not name a mask, which tiles do not support.
+    message = r"in the tile that begins at \(\d+, \d+\): 1 of .*\(nan\); replace them$"
+    with pytest.raises(ValueError, match=message):
         denoise_tiles(image, np.empty_like(image), 20, method="sgw", max_memory="5MB")
     with pytest.raises(ValueError, match=r"\(nan\); replace them$"):
         denoise_tiles(image, np.empty_like(image), method="sgw", max_memory="5MB")
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "says"),
+    ("options", "error", "message"),
     [
         ({"laplacian": "regularized"}, ValueError, "needs tau"),
         ({"laplacian": "heavy"}, ValueError, "heavy"),
@@ -469,22 +471,22 @@ def test_bad_values_are_reported_with_their_tile():
         ({"mask": None}, TypeError, "mask"),
     ],
 )
-def test_bad_options_of_wavelets_are_explained(options, error, says):
-    """Before anything is computed."""
+def test_invalid_options_of_wavelets_are_explained(options, error, message):
+    """Errors are raised before anything is computed."""
     image, options = da.zeros((500, 600)), {"sigma_f": 10} | options
-    with pytest.raises(error, match=says):
+    with pytest.raises(error, match=message):
         tiled.analyze(image, **options)
-    with pytest.raises(error, match=says):
+    with pytest.raises(error, match=message):
         tiled.filter(image, np.exp, **options)
 
 
-def test_responses_are_functions():
+def test_the_response_must_be_a_function():
     with pytest.raises(TypeError, match="response must be a function"):
         tiled.filter(da.zeros((50, 60)), 3, 10)
 
 
 @pytest.mark.parametrize("call", [tiled.analyze, tiled.denoise])
-def test_masked_and_unknown_parts_are_refused(call):
+def test_masked_arrays_and_unknown_chunks_are_refused(call):
     image = da.from_array(noisy(4, 20), chunks=64)
     with pytest.raises(ValueError, match="masked arrays are not supported"):
         call(da.ma.masked_greater(image, 200), 10)
@@ -492,6 +494,6 @@ def test_masked_and_unknown_parts_are_refused(call):
         call(image[image[:, 0] > 100], 10)
 
 
-def test_arrays_that_are_not_lazy_are_refused():
+def test_lazy_functions_refuse_numpy_arrays():
     with pytest.raises(TypeError, match=r"must be a dask array, not ndarray: use dask\.array"):
         tiled.denoise(IMAGE, 20)

@@ -1,6 +1,6 @@
-"""Calls that mypy must accept, and calls that it must reject: never run, only checked.
+"""Calls that mypy must accept, and calls that it must reject; this file is never run.
 
-`warn_unused_ignores` makes each `type: ignore` below an error of its own where mypy finds nothing.
+With `warn_unused_ignores`, a `type: ignore` is an error where mypy finds nothing to ignore.
 """
 
 from typing import Any
