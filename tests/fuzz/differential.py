@@ -9,9 +9,9 @@ from contextlib import ExitStack
 from unittest.mock import patch
 
 import numpy as np
-from graph_checks import assert_by_the_book
+from graph_checks import assert_matches_brute_force
 from laplacians import wavelets_of
-from volume_cases import assert_volume_by_the_book
+from volume_cases import assert_volume_matches_brute_force
 from whole_chain import LEAST_PIXELS_PER_CHUNK  # importing it gives threads to small images
 
 import nnk_image
@@ -123,13 +123,14 @@ def _points(rng, _):
 def _book(rng, number):
     """A small image or volume, against brute force."""
     if rng.random() < 0.5:
-        assert_volume_by_the_book(number if number % 15 else number + 1)  # each 15th takes long
+        # Each 15th case is large and takes long.
+        assert_volume_matches_brute_force(number if number % 15 else number + 1)
         return
     shape = tuple(rng.integers(1, 9, 2))
     image = _values(rng, shape, () if rng.random() < 0.6 else (3,))
     valid = _mask(rng, shape)
     sigmas = float(rng.choice([0.4, 1.0, 2.0, 20.0])), float(rng.choice([0.9, 10.0, 400.0]))
-    assert_by_the_book(image, int(rng.choice([3, 5, 9])), *sigmas, valid)
+    assert_matches_brute_force(image, int(rng.choice([3, 5, 9])), *sigmas, valid)
 
 
 # --- cases and ways ----------------------------------------------------------------------

@@ -6,9 +6,9 @@ import pytest
 from graph_checks import (
     COLOR,
     GRAY,
-    assert_by_the_book,
     assert_canonical,
     assert_equal,
+    assert_matches_brute_force,
     assert_symmetric,
     every_image,
     every_kind,
@@ -80,22 +80,22 @@ def test_by_the_book(channels, dtype, window):
     image = rng.integers(0, 256, (12, 14, channels)) // 17 * 17
     if dtype != np.uint8:
         image = image + rng.normal(0, 8, image.shape)
-    assert_by_the_book(image.astype(dtype), window, 2.0, 25.0)
+    assert_matches_brute_force(image.astype(dtype), window, 2.0, 25.0)
 
 
 @settings(max_examples=150)
 @given(masked_images(), windows, sigmas_d, sigmas_f)
 def test_random_images_by_the_book(masked, window, sigma_d, sigma_f):
     image, valid = masked
-    assert_by_the_book(image, window, sigma_d, sigma_f, valid)
+    assert_matches_brute_force(image, window, sigma_d, sigma_f, valid)
 
 
 @pytest.mark.parametrize("window", [11, 13, 15, 21])
 def test_large_windows_by_the_book(window):
     rng = np.random.default_rng(window)
     image = rng.integers(0, 12, (15, 23)) * 20
-    assert_by_the_book(image.astype(np.uint8), window, 2.0, 10.0)
-    assert_by_the_book(image + rng.normal(0, 9, image.shape), window, 3.0, 30.0)
+    assert_matches_brute_force(image.astype(np.uint8), window, 2.0, 10.0)
+    assert_matches_brute_force(image + rng.normal(0, 9, image.shape), window, 3.0, 30.0)
 
 
 # --- invariants --------------------------------------------------------------------------

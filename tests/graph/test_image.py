@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from graph_checks import assert_by_the_book, assert_equal
+from graph_checks import assert_equal, assert_matches_brute_force
 from random_images import options
 
 from nnk_image import bilateral_graph, image_graph
@@ -99,7 +99,7 @@ ODD = {
 @pytest.mark.parametrize("picture", ODD.values(), ids=ODD)
 def test_odd_pictures_by_the_book(picture):
     for window in (3, 7):
-        assert_by_the_book(picture, window, 2.0, 30.0)
+        assert_matches_brute_force(picture, window, 2.0, 30.0)
 
 
 @both
@@ -109,7 +109,7 @@ def test_images_smaller_than_the_window(shape, build):
     graph = build(image, 11)
     assert graph.shape == graph.degrees.shape == shape
     assert graph.adjacency.shape == (image.size, image.size)
-    assert_by_the_book(image, 11, 2.0, 0.1)
+    assert_matches_brute_force(image, 11, 2.0, 0.1)
 
 
 # --- what is no image --------------------------------------------------------------------

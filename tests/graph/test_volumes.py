@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from volume_cases import assert_volume_by_the_book, edges, neighbours
+from volume_cases import assert_volume_matches_brute_force, brute_force_edges, edges
 
 import nnk_image
 from nnk_image import ImageGraph, bilateral_graph, image_graph, plotting
@@ -13,7 +13,7 @@ from nnk_image.graph.summary import summary
 
 @pytest.mark.parametrize("number", range(60))
 def test_brute_force_finds_the_same_edges(number):
-    assert_volume_by_the_book(number)
+    assert_volume_matches_brute_force(number)
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 1, 7), (7, 1, 1), (1, 7, 1), (2, 1, 2, 1)])
@@ -23,18 +23,18 @@ def test_thin_volumes(shape):
     graph = image_graph(values, sigma_f=1, spacing=ones, directed=True)
     sides = (5 if len(shape) == 3 else 3,) * len(shape)
     everywhere = np.ones(shape, bool)
-    assert edges(graph) == neighbours(
+    assert edges(graph) == brute_force_edges(
         values[..., None], sides, 2.0, 1.0, np.ones(len(shape)), everywhere
     )
 
 
 @pytest.mark.parametrize("spacing", [(1, 1, 1e6), (1e6, 1, 1), (2.0**20, 2.0**20, 1)])
 def test_extreme_spacing(spacing):
-    """Rounding hides there which of two neighbours is nearer."""
+    """Rounding hides there which of two brute_force_edges is nearer."""
     values = np.random.default_rng(2).normal(0, 25, (3, 5, 9))
     graph = image_graph(values, sigma_d=2e6, sigma_f=2e7, spacing=spacing, directed=True)
     everywhere = np.ones(values.shape, bool)
-    found = neighbours(values[..., None], (5, 5, 5), 2e6, 2e7, np.array(spacing), everywhere)
+    found = brute_force_edges(values[..., None], (5, 5, 5), 2e6, 2e7, np.array(spacing), everywhere)
     assert edges(graph) == found
 
 
