@@ -15,7 +15,7 @@ COLOR = _RNG.integers(0, 256, (12, 14, 3), dtype=np.uint8)
 every_image = pytest.mark.parametrize(
     "image",
     [GRAY, GRAY / 3, (GRAY / 7).astype(np.float32), COLOR, COLOR / np.float32(9)],
-    ids=lambda image: f"{image.dtype}-{'grey' if image.ndim == 2 else 'colour'}",
+    ids=lambda image: f"{image.dtype}-{'gray' if image.ndim == 2 else 'color'}",
 )
 
 
