@@ -308,7 +308,7 @@ def test_methods_give_the_same_bits_for_threads_and_variants(method, kind):
 @pytest.mark.parametrize("method", ["fast", "best"])
 @pytest.mark.parametrize("sigma", [2.5, 5, 25])
 def test_float32_loses_no_quality(sigma, method, monkeypatch):
-    """The range of the image is far or just below the limit above which float64 is used."""
+    """The range of the image is just or far below the limit above which float64 is used."""
     clean = nnk_image.standard_image("astronaut")[100:228, 100:260].astype(float)
     image = clean + np.random.default_rng(31).normal(0, sigma, clean.shape)
     ours = denoise(image, sigma, method=method, channel_axis=-1)

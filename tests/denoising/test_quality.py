@@ -70,7 +70,7 @@ def test_better_than_the_same_filter_on_the_bilateral_graph(name, sigma):
 
 
 def test_neighborhoods_make_a_better_graph_than_pixels():
-    """The gain is an average, also over images that the widths were not tuned on."""
+    """The mean gain is over images that include some on which the widths were not tuned."""
     gains = []
     for name in ("camera", "brick", "gravel", "text", "grass"):
         clean, image = noisy(name, 25)

@@ -122,7 +122,7 @@ INTERPOLATED = {
     ("name", "kind"), [*product(["cell.png", "clock_motion.png"], INTERPOLATED)]
 )
 def test_interpolated_noise(name, kind):
-    """Its spectrum decreases up to the highest frequencies, so no part of it looks white."""
+    """The noise spectrum decreases up to the highest frequencies; no part of it looks white."""
     scene = picture(name)[:256, :256]
     noise = np.random.default_rng(5).normal(0, 20, scene.shape)
     clean, noisy = (INTERPOLATED[kind](pixels) for pixels in (scene, scene + noise))

@@ -89,7 +89,7 @@ def test_white_noise_in_images_of_any_size(shape):
     assert np.sqrt(np.mean([full.typical_white for full in found])) == pytest.approx(1, abs=0.05)
 
 
-def test_texture_is_elastic():
+def test_elasticity_of_texture_is_high():
     """The energies of texture at all frequencies grow together; those of noise do not."""
     strength = np.exp(2 * filtered(np.ones((24, 24)) / 24, SHAPE, 1))
     texture = strength * filtered(KERNELS["mild"], SHAPE, 2)

@@ -57,7 +57,7 @@ def test_without_texture_high_variances_are_not_discounted():
 
 @pytest.mark.parametrize("read", [0.0, 0.5, 5.0])
 def test_noise_proportional_to_the_brightness(read):
-    """Its variance is quadratic; shot noise with a small proportional part stays linear."""
+    """The variance is quadratic; that of shot noise with a small proportional part is linear."""
     light = np.array([20, 30, 40, 50, 70, 110, 130, 150])
     variances = (0.2 * light + read) ** 2
     line = Line.through(light, variances)

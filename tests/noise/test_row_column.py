@@ -129,7 +129,7 @@ def test_progress_and_same_bits_for_threads():
     np.testing.assert_array_equal(denoise(noisy, model, n_jobs=2), one)
 
 
-def test_a_spectrum_with_row_noise_is_split():
+def test_row_noise_in_a_spectrum_is_separated():
     psd = np.full((128, 256), 9.0)
     psd[:, 0] += 16 * 256
     model = NoiseModel.from_psd(psd)
@@ -143,7 +143,7 @@ def test_a_spectrum_with_row_noise_is_split():
     assert (doubled.sigma[0], doubled.rows) == pytest.approx((6, 8))
 
 
-def test_smooth_noise_is_not_split():
+def test_smooth_correlation_is_not_taken_for_row_noise():
     distance = np.hypot(*np.mgrid[-20:21, -20:21])
     model = NoiseModel.from_autocovariance(np.exp(-((distance / 6) ** 2)))
     assert (model.rows, model.columns) == (0, 0)

@@ -70,7 +70,7 @@ def test_scale_and_offset_do_not_matter():
     np.testing.assert_allclose(scaled.inverse(unit), expected, rtol=1e-12)
 
 
-def test_read_noise_alone_is_divided_out():
+def test_read_noise_alone_is_only_scaled():
     z = np.linspace(-20, 300, 50)
     unit = Stabilizer(1e-7, 12).forward(z)
     np.testing.assert_allclose(unit, z / 12, atol=1e-5)

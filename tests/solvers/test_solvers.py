@@ -348,7 +348,7 @@ def test_small_strengths_fill_in_like_strength_0(solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("strength", [0, 1e-3])
-def test_zeros_around_a_hole_fill_it(solver, strength):
+def test_hole_among_zeros_is_filled_with_zeros(solver, strength):
     """Known values other than 0 are not linked to the hole, which once got their mean."""
     signal = np.array([9.0, 9, 0, 0, 0, 0, 0])
     known = np.array([True, True, True, False, False, True, True])

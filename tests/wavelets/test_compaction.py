@@ -155,7 +155,7 @@ def gains(result):
 
 @pytest.mark.parametrize("name", PHOTOGRAPHS)
 def test_nnk_has_more_energy_in_the_low_bands(name):
-    """It has more at every order and band; the two textures tested below are exceptions."""
+    """NNK has more at every order and band, except on the two textures tested below."""
     result = default_result(name)
     assert result.reduction > 0.9
     assert gains(result).min() > 0
