@@ -1,8 +1,8 @@
-"""What all tests share: vector variants by turns, and repeatable random examples."""
+"""Fixtures shared by all tests, and the profile of Hypothesis."""
 
 import os
 
-# BLAS threads that wait for busy processors cost more than all the tests compute.
+# On busy processors, BLAS threads spend more time waiting than the tests spend computing.
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import platform
@@ -19,12 +19,12 @@ from PIL import Image
 
 from nnk_image import _core, standard_image
 
-# Helper modules of the tests, such as golden_data, are imported by name.
+# Tests import the helper modules in `support`, such as golden_data, by name.
 sys.path.insert(0, str(Path(__file__).parent / "support"))
-whole_chain = import_module("whole_chain")  # for all tests: threads even for small images
+whole_chain = import_module("whole_chain")  # importing it makes small images use threads, too
 
-# Python processes started by tests take the installed package, not an uncompiled
-# folder of the same name where pytest was started.
+# Python processes started by tests import the installed package, not the uncompiled
+# folder of the same name in the working directory.
 os.environ["PYTHONSAFEPATH"] = "1"
 
 settings.register_profile("nnk_image", deadline=None, derandomize="CI" in os.environ)
@@ -33,7 +33,7 @@ settings.load_profile("nnk_image")
 
 @pytest.fixture(params=_core.simd_variants())
 def simd(request):
-    """Each vector variant of this machine in turn; its name."""
+    """Use each SIMD variant of this machine in turn, and return its name."""
     before = _core.simd_variant()
     _core.use_simd(request.param)
     yield request.param
@@ -42,13 +42,13 @@ def simd(request):
 
 @pytest.fixture(scope="session")
 def expected():
-    """The check sums of the whole chain, computed in this process."""
+    """Return the checksums of the whole chain, computed in this process."""
     return whole_chain.whole_chain()
 
 
 @pytest.fixture
 def photo(tmp_path):
-    """A small noisy grey file, alone in its folder."""
+    """Return the path of a small noisy grayscale image, alone in its folder."""
     clean = standard_image("camera")[60:124, 80:160].astype(float)
     noisy = clean + np.random.default_rng(0).normal(0, 15, clean.shape)
     path = tmp_path / "photos" / "photo.png"
@@ -59,12 +59,12 @@ def photo(tmp_path):
 
 @pytest.fixture(scope="session")
 def failing_malloc(tmp_path_factory):
-    """The library of failing_malloc.c, to be preloaded."""
+    """Compile failing_malloc.c, and return the path of the library to preload."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if sys.platform != "linux" or platform.libc_ver()[0] != "glibc" or compiler is None:
         pytest.skip("needs Linux, glibc and a C compiler")
     if "libasan" in os.environ.get("LD_PRELOAD", ""):
-        pytest.skip("the sanitizer's own allocations must be the first library")
+        pytest.skip("the address sanitizer must be the first preloaded library")
     library = tmp_path_factory.mktemp("faults") / "failing_malloc.so"
     source = Path(__file__).parent / "support" / "failing_malloc.c"
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source], check=True)

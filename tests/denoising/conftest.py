@@ -1,4 +1,4 @@
-"""What all tests of denoising share."""
+"""Fixtures shared by the denoising tests."""
 
 import pytest
 
@@ -7,5 +7,5 @@ from nnk_image.denoising.methods import METHODS
 
 @pytest.fixture(scope="module", params=METHODS)
 def method(request):
-    """Each method in turn."""
+    """Return each denoising method in turn."""
     return request.param

@@ -1,4 +1,4 @@
-"""denoise_bands(): many bands of one scene."""
+"""Tests of `denoise_bands`, which denoises many bands of one scene."""
 
 import numpy as np
 import pytest
@@ -28,14 +28,14 @@ def with_info(cube, *arguments, **options):
 
 @pytest.fixture
 def linear(monkeypatch):
-    """What is left if component images are not denoised: the linear part."""
+    """Do not denoise the component images, so that only the linear projection is left."""
     monkeypatch.setattr(module, "denoise", lambda component, *a, **k: component)
 
 
 # --- the linear part -------------------------------------------------------------------------
 
 
-def test_the_linear_part_is_the_projection_on_the_signal_of_whitened_bands(linear):
+def test_linear_part_projects_whitened_bands_onto_their_signal(linear):
     found, info = with_info(NOISY, LEVELS)
     white = (NOISY / LEVELS).reshape(-1, 20)
     u, s, vt = np.linalg.svd(white - white.mean(axis=0), full_matrices=False)
@@ -52,7 +52,7 @@ def test_nothing_is_lost_where_all_components_are_signal(linear):
     np.testing.assert_allclose(found, cube, rtol=0, atol=1e-10)
 
 
-def test_components_have_unit_noise_that_is_independent(monkeypatch):
+def test_components_have_independent_unit_noise(monkeypatch):
     components = []
 
     def keep(component, noise, **options):
@@ -61,35 +61,35 @@ def test_components_have_unit_noise_that_is_independent(monkeypatch):
         return component
 
     monkeypatch.setattr(module, "denoise", keep)
-    cube = np.concatenate([CLEAN, NOISY - CLEAN], axis=0)  # noise alone, below the clean cube
+    cube = np.concatenate([CLEAN, NOISY - CLEAN], axis=0)  # the clean cube, below it the noise
     denoise_bands(cube, LEVELS)
     noise = np.array(components)[:, CLEAN[..., 0].size :]
     np.testing.assert_allclose(np.cov(noise), np.eye(len(noise)), rtol=0, atol=0.1)
 
 
-def test_noise_without_signal_leaves_the_means():
+def test_pure_noise_is_replaced_by_the_mean_of_each_band():
     noise = RNG.normal(7, 3, (40, 41, 10))
     found, info = with_info(noise, 3.1)
     assert info["components"] == 0
     np.testing.assert_allclose(found, np.broadcast_to(noise.mean(axis=(0, 1)), noise.shape))
 
 
-# --- levels ----------------------------------------------------------------------------------
+# --- noise levels ----------------------------------------------------------------------------
 
 
-def test_levels_of_many_bands_are_exact():
+def test_noise_levels_of_many_bands_are_accurate():
     found = with_info(NOISY)[1]
     assert found["components"] == 3
-    np.testing.assert_allclose(found["sigma"], LEVELS, rtol=0.06)  # 2688 pixels: 1.4 % each
+    np.testing.assert_allclose(found["sigma"], LEVELS, rtol=0.06)  # standard error: 1.4 %
 
 
-def test_levels_of_few_bands_are_those_of_images():
+def test_noise_levels_of_few_bands_are_estimated_band_by_band():
     cube = RNG.normal(0, 60, (40, 41, 3)) @ RNG.uniform(0.1, 1, (3, 4)) + NOISY[:40, :41, :4]
     expected = [nnk_image.estimate_sigma(cube[..., b]) for b in range(4)]
     np.testing.assert_array_equal(with_info(cube)[1]["sigma"], expected)
 
 
-def test_signal_of_a_single_band_is_no_noise():
+def test_signal_in_a_single_band_is_not_taken_for_noise():
     single = nnk_image.standard_image("astronaut_grey")[60:108, 90:146]
     cube, clean = NOISY.copy(), CLEAN.copy()
     for pixels in (cube, clean):
@@ -100,19 +100,19 @@ def test_signal_of_a_single_band_is_no_noise():
     assert psnr(clean[..., 7], found[..., 7]) > psnr(clean[..., 7], cube[..., 7])
 
 
-def test_a_cube_of_low_rank_without_noise_is_returned():
+def test_noiseless_cube_of_low_rank_is_unchanged():
     for cube in (CLEAN, np.full(CLEAN.shape, 5.0), CLEAN * [*[1.0] * 19, 0.0]):
         np.testing.assert_array_equal(denoise_bands(cube), cube)
 
 
-def test_bands_without_noise_stay():
+def test_bands_without_noise_are_unchanged():
     levels = np.where(np.arange(20) == 4, 0, LEVELS)
     found = denoise_bands(NOISY, levels)
     np.testing.assert_array_equal(found[..., 4], NOISY[..., 4])
     assert psnr(CLEAN, found) > psnr(CLEAN, NOISY) + 6
 
 
-def test_levels_of_each_pixel_reach_the_filter():
+def test_noise_levels_per_pixel_improve_the_result():
     spread = np.linspace(0.5, 2, 56) * np.ones((48, 1))
     noisy = CLEAN + 20 * spread[..., None] * RNG.normal(size=CLEAN.shape)
     found = denoise_bands(noisy, 20 * spread)
@@ -125,7 +125,7 @@ def test_levels_of_each_pixel_reach_the_filter():
 
 
 @pytest.mark.parametrize("sigma", [None, LEVELS])
-def test_better_than_band_by_band_and_than_projection(sigma, monkeypatch):
+def test_better_than_denoising_each_band_and_than_projection(sigma, monkeypatch):
     found = psnr(CLEAN, denoise_bands(NOISY, sigma))
     each = np.stack([denoise(NOISY[..., b], LEVELS[b]) for b in range(20)], axis=-1)
     assert found > psnr(CLEAN, each) + 4
@@ -133,9 +133,9 @@ def test_better_than_band_by_band_and_than_projection(sigma, monkeypatch):
     assert found > psnr(CLEAN, denoise_bands(NOISY, sigma)) + 1
 
 
-# --- magnitudes ------------------------------------------------------------------------------
+# --- magnitudes with Rician noise ------------------------------------------------------------
 
-WEIGHTS = np.array([*[1.0] * 4, *np.geomspace(0.6, 0.02, 16)])  # as of diffusion: many are weak
+WEIGHTS = np.array([*[1.0] * 4, *np.geomspace(0.6, 0.02, 16)])  # as in diffusion MRI, many are weak
 SIGNAL = CLEAN.mean(axis=-1, keepdims=True) / 150 * WEIGHTS
 MAGNITUDES = np.hypot(SIGNAL + RNG.normal(0, 0.1, CLEAN.shape), RNG.normal(0, 0.1, CLEAN.shape))
 RICIAN = NoiseModel(0.1, rician=True)
@@ -159,13 +159,13 @@ def test_magnitudes_of_low_contrast():
     assert np.sqrt(np.mean((result - clean) ** 2)) < 0.2
 
 
-def test_strong_magnitudes_are_gaussian():
+def test_strong_magnitudes_are_denoised_like_gaussian_noise():
     strong = MAGNITUDES + 100
     expected = denoise_bands(strong, 0.1)
     np.testing.assert_allclose(denoise_bands(strong, RICIAN), expected, rtol=0, atol=2e-3)
 
 
-def test_units_and_dtypes_of_magnitudes():
+def test_magnitudes_in_other_units_and_in_float32():
     found = denoise_bands(MAGNITUDES, RICIAN)
     large = denoise_bands(1024 * MAGNITUDES, NoiseModel(102.4, rician=True))
     np.testing.assert_allclose(large, 1024 * found, rtol=1e-9)
@@ -176,7 +176,7 @@ def test_units_and_dtypes_of_magnitudes():
     np.testing.assert_allclose(single, found, rtol=0, atol=0.01)
 
 
-def test_levels_of_magnitudes_by_pixel_and_by_band():
+def test_noise_levels_of_magnitudes_per_pixel_and_per_band():
     level = 0.1 * np.linspace(0.5, 1.5, 56) * np.ones((48, 1))
     real, imaginary = level[..., None] * RNG.normal(size=(2, *CLEAN.shape))
     noisy = np.hypot(SIGNAL + real, imaginary)
@@ -189,7 +189,7 @@ def test_levels_of_magnitudes_by_pixel_and_by_band():
     np.testing.assert_array_equal(info["sigma"], levels)
 
 
-def test_masked_magnitudes_stay():
+def test_masked_magnitudes_are_unchanged():
     mask = np.ones((48, 56), bool)
     mask[:9] = False
     for fill in (np.nan, -5.0):
@@ -199,7 +199,7 @@ def test_masked_magnitudes_stay():
         assert psnr(SIGNAL[mask], found[mask]) > psnr(SIGNAL[mask], noisy[mask]) + 10
 
 
-def test_background_alone_has_no_signal():
+def test_pure_background_has_no_signal_components():
     noise = np.hypot(*RNG.normal(0, 5, (2, 40, 41, 12)))
     found, info = denoise_bands(noise, NoiseModel(5, rician=True), return_info=True)
     assert info["components"] == 0
@@ -224,7 +224,7 @@ def test_units_of_each_band_do_not_matter():
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
-def test_axes_and_memory_order(axis):
+def test_band_axis_and_memory_order_do_not_matter(axis):
     expected = denoise_bands(NOISY, LEVELS)
     found = denoise_bands(np.moveaxis(NOISY, -1, axis), LEVELS, axis=axis)
     np.testing.assert_array_equal(np.moveaxis(found, axis, -1), expected)
@@ -246,7 +246,7 @@ def test_float32_is_close_and_integers_are_float64():
     np.testing.assert_array_equal(denoise_bands(counts), denoise_bands(counts.astype(float)))
 
 
-def test_volumes_and_three_slices_of_three_pixels():
+def test_volumes_and_volumes_three_pixels_wide():
     volume = np.stack([NOISY[:20, :24], NOISY[8:28, :24], NOISY[16:36, :24]])
     found = denoise_bands(volume, LEVELS, spacing=(3, 1, 1))
     clean = np.stack([CLEAN[:20, :24], CLEAN[8:28, :24], CLEAN[16:36, :24]])
@@ -254,7 +254,7 @@ def test_volumes_and_three_slices_of_three_pixels():
     assert denoise_bands(volume[:, :, :3], LEVELS).shape == (3, 20, 3, 20)
 
 
-def test_masked_pixels_stay_and_do_not_count():
+def test_masked_pixels_are_unchanged_and_ignored():
     mask = np.ones((48, 56), bool)
     mask[:9], mask[20, 30] = False, False
     cubes = [np.where(mask[..., None], NOISY, fill) for fill in (np.nan, -1e5)]
@@ -267,7 +267,7 @@ def test_masked_pixels_stay_and_do_not_count():
     )
 
 
-def test_the_cube_is_not_changed_and_progress_is_reported():
+def test_input_is_not_modified_and_progress_is_reported():
     cube = NOISY.copy()
     progress_of(lambda progress: denoise_bands(cube, LEVELS, progress=progress))
     np.testing.assert_array_equal(cube, NOISY)
@@ -299,18 +299,18 @@ HOLE[2, 3, 4] = np.nan
         (NOISY, {"n_jobs": 0}, "n_jobs=0"),
     ],
 )
-def test_bad_input(cube, options, message):
+def test_bad_input_is_refused(cube, options, message):
     with pytest.raises(ValueError, match=message):
         denoise_bands(cube, **options)
 
 
-def test_levels_of_other_units_are_reported():
+def test_sigma_in_other_units_is_warned_about():
     with pytest.warns(UserWarning, match="whole range") as caught:
         denoise_bands(CLEAN / 600, 25)
     assert caught[0].filename == __file__
 
 
-def test_fewer_bands_of_magnitudes_than_components():
+def test_fewer_magnitude_bands_than_mixed_maps():
     maps = RNG.normal(0, 1, (48, 56, 5)) @ RNG.uniform(0.1, 1, (5, 3)) + 9
     found, info = denoise_bands(
         np.hypot(maps + RNG.normal(0, 0.1, maps.shape), RNG.normal(0, 0.1, maps.shape)),
@@ -321,7 +321,7 @@ def test_fewer_bands_of_magnitudes_than_components():
     assert np.sqrt(np.mean((found - maps) ** 2)) < 0.11
 
 
-def test_magnitudes_that_are_not_finite_are_named():
+def test_magnitudes_that_are_not_finite_are_refused():
     noisy = MAGNITUDES.copy()
     noisy[2, 3, 4] = np.nan
     with pytest.raises(ValueError, match=r"(?s)not finite.*mask"):

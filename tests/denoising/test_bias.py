@@ -1,4 +1,4 @@
-"""The bias of clipping and of a tone curve, corrected in denoised images."""
+"""Tests of `correct_bias`, for the bias of clipping and tone curves in denoised images."""
 
 import numpy as np
 import pytest
@@ -16,8 +16,8 @@ from nnk_image import (
 from nnk_image.denoising.bias import GAMMA, _table
 
 
-def taken(clean, seed):
-    """A photograph of a scene in little light: correlated noise, then a tone curve."""
+def photograph_of(clean, seed):
+    """Simulate a photograph in dim light: add correlated noise, then apply a tone curve."""
     noise = np.random.default_rng(seed).normal(size=clean.shape)
     noise = gaussian_filter(noise, (0.7, 0.7, 0)[: clean.ndim])
     light = (clean / 255) ** GAMMA + 0.05 * noise / noise.std()
@@ -26,12 +26,12 @@ def taken(clean, seed):
 
 @pytest.fixture(scope="module")
 def photo():
-    """A noisy photograph, and its scene."""
+    """Return a noisy photograph and the clean scene."""
     clean = 50 + 0.8 * standard_image("coffee").astype(float)
-    return taken(clean, 0), clean
+    return photograph_of(clean, 0), clean
 
 
-def test_denoising_a_photograph_corrects_its_brightness(photo):
+def test_denoise_corrects_the_brightness_of_a_photograph(photo):
     noisy, clean = photo
     model = estimate_noise(noisy, channel_axis=-1)
     plain = denoise(noisy, model, channel_axis=-1)
@@ -44,7 +44,7 @@ def test_denoising_a_photograph_corrects_its_brightness(photo):
 
 def test_the_mean_of_many_photographs_is_corrected(photo):
     noisy, clean = photo
-    mean = np.mean([taken(clean, seed) for seed in range(100)], axis=0)
+    mean = np.mean([photograph_of(clean, seed) for seed in range(100)], axis=0)
     corrected = correct_bias(noisy, mean, channel_axis=-1)
     for low in range(60, 240, 30):
         part = (clean >= low) & (clean < low + 30)
@@ -61,20 +61,20 @@ def test_noise_without_skewness_has_no_bias(sigma):
     assert abs(corrected - (clean - noisy.min())).max() < 0.03 * sigma
 
 
-def test_counts_of_light_are_left_alone():
+def test_poisson_counts_are_not_corrected():
     clean = standard_image("camera") / 8.0
     counts = np.random.default_rng(0).poisson(clean)
     np.testing.assert_array_equal(correct_bias(counts, clean), clean)
 
 
-def test_values_below_zero_have_no_tone_curve():
+def test_images_with_negative_values_are_not_corrected():
     clean = np.linspace(120, 200, 200) * np.ones((100, 1))
-    noisy = taken(clean, 0)
+    noisy = photograph_of(clean, 0)
     assert (correct_bias(noisy, clean) > clean + 0.1).all()
     np.testing.assert_array_equal(correct_bias(noisy - 150.0, clean - 150), clean - 150)
 
 
-def test_units_and_layout_do_not_matter(photo):
+def test_units_and_channel_axis_do_not_matter(photo):
     noisy, clean = photo
     expected = correct_bias(noisy, clean, channel_axis=-1)
     np.testing.assert_allclose(
@@ -86,7 +86,7 @@ def test_units_and_layout_do_not_matter(photo):
     )
 
 
-def test_masked_pixels_are_left_alone_and_do_not_count(photo):
+def test_masked_pixels_are_unchanged_and_ignored(photo):
     noisy, clean = (a.astype(float) for a in photo)
     mask = np.ones(noisy.shape[:2], bool)
     mask[:, 100:] = False
@@ -97,7 +97,7 @@ def test_masked_pixels_are_left_alone_and_do_not_count(photo):
     np.testing.assert_array_equal(found[:, 100:], clean[:, 100:])
 
 
-def test_images_that_have_no_noise_or_no_values(photo):
+def test_noiseless_black_and_huge_images(photo):
     clean = photo[1]
     np.testing.assert_array_equal(correct_bias(clean, clean, channel_axis=-1), clean)
     np.testing.assert_array_equal(correct_bias(np.zeros((9, 9)), np.zeros((9, 9))), 0)
@@ -105,13 +105,13 @@ def test_images_that_have_no_noise_or_no_values(photo):
     assert np.isfinite(correct_bias(huge, 1e300 * clean, channel_axis=-1)).all()
 
 
-def test_one_hot_pixel_changes_nothing_elsewhere(photo):
+def test_one_hot_pixel_does_not_affect_the_others(photo):
     noisy, clean = photo
     hot_noisy, hot_clean = noisy.astype(float), clean.copy()
     hot_noisy[200, 300], hot_clean[200, 300] = 1e6, 1e6
     change = correct_bias(noisy, clean, channel_axis=-1) - clean
     hot = correct_bias(hot_noisy, hot_clean, channel_axis=-1) - hot_clean
-    dark = clean < 200  # nothing is clipped at white any more
+    dark = clean < 200  # with the hot pixel, white is no longer clipped
     assert abs(hot - change)[dark].max() < 0.1 * abs(change)[dark].max()
 
 
@@ -137,7 +137,7 @@ def test_result_is_a_new_array_of_floats(photo):
         np.testing.assert_array_equal(denoised, before)
 
 
-def test_masks_of_both_arrays_count(photo):
+def test_mask_of_the_denoised_array_is_used(photo):
     noisy, clean = (a[..., 0].astype(float) for a in photo)
     hidden = np.zeros(noisy.shape, bool)
     hidden[:50] = True
@@ -146,14 +146,14 @@ def test_masks_of_both_arrays_count(photo):
     np.testing.assert_array_equal(found[50:], correct_bias(noisy[50:], clean[50:]))
 
 
-def test_masks_that_leave_no_pixel_are_explained():
+def test_masks_without_a_common_valid_pixel_are_refused():
     image, left = np.ones((20, 20)), np.arange(20) < 10
     arrays = (np.ma.masked_array(image, np.tile(mask, (20, 1))) for mask in (left, ~left))
     with pytest.raises(ValueError, match="no pixel is valid in both image and denoised"):
         correct_bias(*arrays)
 
 
-def test_volumes_are_told_from_color_images(photo):
+def test_color_images_and_volumes_must_be_distinguished(photo):
     noisy, clean = (a[:60, :60, :1].repeat(3, axis=2) for a in photo)
     with pytest.raises(ValueError, match="channel_axis"):
         correct_bias(noisy, clean)
@@ -167,7 +167,7 @@ def test_shapes_must_agree():
         correct_bias(np.ones((20, 20)), np.ones((20, 21)))
 
 
-def test_texture_is_not_lost_by_the_correction(photo):
+def test_correction_loses_no_texture(photo):
     noisy, _ = photo
     result = denoise(noisy, channel_axis=-1)
     assert residual_structure(noisy, result, channel_axis=-1) < 1.5
@@ -175,7 +175,7 @@ def test_texture_is_not_lost_by_the_correction(photo):
 
 @pytest.mark.parametrize("gamma", [1, GAMMA])
 @pytest.mark.parametrize("light", [0.5, 2.0, 10.0])
-def test_table_is_that_of_integrals(gamma, light):
+def test_table_matches_numerical_integration(gamma, light):
     def moment(power):
         def value(z):
             return (light + z) ** (power / gamma) * norm.pdf(z)

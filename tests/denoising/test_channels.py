@@ -1,4 +1,4 @@
-"""Channels without information of their own: gray stored in color, one stain, alpha."""
+"""Tests of redundant channels: gray images stored in color, a single stain, alpha."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ KINDS = ["white", "poisson", "correlated", "speckle"]
 
 
 def noisy(kind):
-    """Return the camera picture with noise of a kind."""
+    """Return the camera image with noise of the given kind."""
     rng = np.random.default_rng(3)
     clean = standard_image("camera").astype(float)
     noise = rng.normal(0, 10, (257, 257))
@@ -28,7 +28,7 @@ def noisy(kind):
 
 
 def stored(gray, how):
-    """Return a gray image stored in several channels, and one channel that holds it."""
+    """Return a gray image stored in several channels, and the number of a channel with it."""
     full, zero = np.full(gray.shape, 255.0), np.zeros(gray.shape)
     channels = {
         "gray": (gray, gray, gray),
@@ -41,7 +41,7 @@ def stored(gray, how):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("how", ["gray", "green", "gray and alpha", "gray, RGBA"])
-def test_a_gray_image_in_color_is_denoised_as_what_it_is(kind, how):
+def test_gray_image_stored_in_color_is_denoised_as_gray(kind, how):
     gray = noisy(kind)
     color, place = stored(gray, how)
     expected = denoise(gray)
@@ -53,7 +53,7 @@ def test_a_gray_image_in_color_is_denoised_as_what_it_is(kind, how):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_estimate_is_that_of_the_gray_image(kind):
+def test_noise_estimate_is_that_of_the_gray_image(kind):
     gray = noisy(kind)
     model, expected = (
         estimate_noise(stored(gray, "green")[0], channel_axis=-1),
@@ -63,20 +63,20 @@ def test_the_estimate_is_that_of_the_gray_image(kind):
         (value,) = getattr(expected, name)
         assert getattr(model, name) == pytest.approx((0.0, value, 0.0))
     assert (model.curve is None) == (expected.curve is None)
-    if model.curve is not None:  # by the mean of the channels
+    if model.curve is not None:  # the brightness is the mean of the three channels
         np.testing.assert_allclose(3 * model.curve[0], expected.curve[0])
 
 
 @pytest.mark.parametrize("method", ["fast", "sgw"])
 @pytest.mark.parametrize("model", [10, NoiseModel(gain=3.0), NoiseModel(10, rows=4.0)])
-def test_given_noise_of_a_gray_image_in_color(method, model):
+def test_gray_image_stored_in_color_with_given_noise(method, model):
     gray = noisy("white")
     color, place = stored(gray, "gray, RGBA")
     result = denoise(color, model, method=method, channel_axis=-1)[..., place]
     np.testing.assert_allclose(result, denoise(gray, model, method=method), atol=1e-2)
 
 
-def test_alpha_changes_nothing():
+def test_constant_alpha_channel_does_not_matter():
     rng = np.random.default_rng(4)
     clean = standard_image("coffee")[:200, :200].astype(float)
     noise = rng.normal(0, 10, (201, 201, 3))
@@ -90,7 +90,7 @@ def test_alpha_changes_nothing():
     assert model.sigma == pytest.approx((*expected.sigma, 0.0))
 
 
-def test_equal_channels_whose_noise_is_given_differently_are_not_one():
+def test_equal_channels_with_different_given_noise_stay_separate():
     color, _ = stored(noisy("white"), "gray")
     result = denoise(color, (10, 10, 0), channel_axis=-1)
     np.testing.assert_array_equal(result[..., 2], color[..., 2])
@@ -99,7 +99,7 @@ def test_equal_channels_whose_noise_is_given_differently_are_not_one():
     )
 
 
-def test_sigma_of_channels():
+def test_estimate_sigma_of_redundant_channels():
     gray = noisy("white")
     color, _ = stored(gray, "gray, RGBA")
     sigma = estimate_sigma(gray)
@@ -108,8 +108,8 @@ def test_sigma_of_channels():
     np.testing.assert_allclose(found, [sigma, sigma, sigma, 0])
 
 
-def test_tiles_equal_the_whole():
-    """Also where channels of a tile are constant, or equal, that are not so in the whole image."""
+def test_tiles_equal_the_whole_image():
+    """Channels may be constant or equal in some tiles but not in the whole image."""
     gray = noisy("white")
     color, _ = stored(gray, "gray")
     color[:100, :, 2] = 0

@@ -1,4 +1,4 @@
-"""Denoising: every dtype, memory layout, shape, channel axis and mask."""
+"""Tests of `denoise` with any dtype, memory layout, shape, channel axis and mask."""
 
 import numpy as np
 import pytest
@@ -16,12 +16,12 @@ COLOR = RNG.random((17, 19, 3)) * 255
 TINY = [(1, 1), (1, 2), (2, 1), (2, 2), (3, 3), (1, 64), (64, 1), (4, 7), (10, 10)]
 
 
-# --- types and layouts -------------------------------------------------------------------
+# --- dtypes and memory layouts -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["?", "u1", "i1", "u2", "i2", "i4", "u4", "i8", "u8", "f8", "g"])
-def test_any_real_dtype_is_its_float64_copy(method, dtype):
-    """Exactly: 8-bit images take another way through the pruning, to the same graph."""
+def test_any_real_dtype_gives_the_result_of_its_float64_copy(method, dtype):
+    """Results agree bit for bit, although graphs of 8-bit images are pruned by other code."""
     image = (NOISE > 128 if dtype == "?" else np.rint(NOISE) % 128).astype(dtype)
     sigma = 0.4 if dtype == "?" else 20
     ours = denoise(image, sigma, method=method)
@@ -29,7 +29,7 @@ def test_any_real_dtype_is_its_float64_copy(method, dtype):
     np.testing.assert_array_equal(ours, denoise(image.astype(float), sigma, method=method))
 
 
-def test_8_bit_noise_over_the_whole_range(method):
+def test_8_bit_images_of_the_full_range_equal_their_float64_copies(method):
     image = np.random.default_rng(14).integers(0, 256, (40, 37), np.uint8)
     for sigma in (0.5, 7, 25, 100.25):
         ours, expected = (denoise(i, sigma, method=method) for i in (image, image.astype(float)))
@@ -46,10 +46,10 @@ def test_float32_stays_float32_and_is_close(method):
     assert ours.dtype == np.float32
     error = abs(ours - expected)
     assert np.median(error) < 1e-4
-    assert np.sqrt((error**2).mean()) < 0.1  # where a comparison is a tie to float32
+    assert np.sqrt((error**2).mean()) < 0.1  # larger where float32 rounding decides ties
 
 
-def test_float16_is_its_float32_copy(method):
+def test_float16_gives_the_result_of_its_float32_copy(method):
     image = NOISE.astype(np.float16)
     ours = denoise(image, 25, method=method)
     assert ours.dtype == np.float32
@@ -75,7 +75,7 @@ def test_memory_layout_does_not_matter(method, dtype, tmp_path):
         assert not np.shares_memory(ours, same)
 
 
-def test_list_is_an_image(method):
+def test_nested_list_is_an_image(method):
     expected = denoise(NOISE, 25, method=method)
     np.testing.assert_array_equal(denoise(NOISE.tolist(), 25, method=method), expected)
 
@@ -86,10 +86,10 @@ def test_list_is_an_image(method):
 @pytest.mark.parametrize("shape", TINY)
 def test_tiny_images_keep_their_shape(method, shape):
     image = np.random.default_rng(16).random(shape) * 255
-    colour = np.dstack([image] * 3)
+    color = np.dstack([image] * 3)
     for ours, expected in (
         (denoise(image, 25, method=method), shape),
-        (denoise(colour, 25, method=method, channel_axis=-1), (*shape, 3)),
+        (denoise(color, 25, method=method, channel_axis=-1), (*shape, 3)),
     ):
         assert ours.shape == expected
         assert np.isfinite(ours).all()
@@ -111,8 +111,8 @@ def test_channel_axis_does_not_matter(method, channels, dtype):
         ours = denoise(np.moveaxis(image, -1, axis), 25, method=method, channel_axis=axis)
         np.testing.assert_array_equal(np.moveaxis(ours, axis, -1), expected)
     if channels == 1:
-        grey = denoise(image[..., 0], 25, method=method)
-        np.testing.assert_array_equal(expected[..., 0], grey)
+        gray = denoise(image[..., 0], 25, method=method)
+        np.testing.assert_array_equal(expected[..., 0], gray)
 
 
 def test_channels_are_compared_together():
@@ -128,10 +128,10 @@ def test_channels_are_compared_together():
     assert abs(denoise(image + 20 * right, 25, method="sgw") - ours - 20 * right).max() > 1
 
 
-# --- absent pixels -----------------------------------------------------------------------
+# --- masked pixels -----------------------------------------------------------------------
 
 
-def test_pixel_that_is_not_finite_is_placed():
+def test_position_of_pixels_that_are_not_finite_is_reported():
     for bad in (np.nan, np.inf, -np.inf):
         image = NOISE.copy()
         image[4, 7] = image[9, 2] = bad
@@ -141,14 +141,14 @@ def test_pixel_that_is_not_finite_is_placed():
 
 @pytest.mark.parametrize("sigma", [25, None, 0])
 @pytest.mark.parametrize("channel_axis", [None, 2])
-def test_masked_pixels_come_back_and_have_no_say(method, channel_axis, sigma):
+def test_masked_pixels_are_unchanged_and_ignored(method, channel_axis, sigma):
     image = np.random.default_rng(17).random((36, 40, 3)) * 255
     image = image if channel_axis else np.ascontiguousarray(image[..., 0])
     mask = np.ones(image.shape[:2], bool)
     mask[25:, 20:] = mask[3, 5] = mask[0] = False
     results = []
-    for absent in (np.nan, 1e300, image[~mask]):
-        image[~mask] = absent
+    for fill in (np.nan, 1e300, image[~mask]):
+        image[~mask] = fill
         kept = image.copy()
         ours = denoise(image, sigma, method=method, channel_axis=channel_axis, mask=mask)
         np.testing.assert_array_equal(image, kept)
@@ -163,13 +163,13 @@ def test_masked_pixels_come_back_and_have_no_say(method, channel_axis, sigma):
         np.testing.assert_array_equal(other, results[0])
 
 
-def test_full_mask_is_no_mask(method):
+def test_mask_of_all_pixels_equals_no_mask(method):
     ours = denoise(NOISE, 25, method=method, mask=np.ones(NOISE.shape, bool))
     np.testing.assert_array_equal(ours, denoise(NOISE, 25, method=method))
 
 
-def test_pixels_with_next_to_nothing_in_common_stay():
-    """Their only edge has a weight of some 3e-38, with which float32 cannot compute."""
+def test_pixels_linked_by_tiny_weights_are_unchanged():
+    """The only edge has a weight of about 3e-38, too small for computations in float32."""
     pair = np.array([[0, 22.33]], np.float32)
     assert 0 < image_graph(pair, sigma_f=1.7).adjacency.data.max() < 5e-38
     np.testing.assert_allclose(denoise(pair, 1, method="sgw"), pair)
@@ -183,7 +183,7 @@ def test_pixels_with_next_to_nothing_in_common_stay():
 
 
 @pytest.mark.parametrize("level", [1e-19, 1e-21, 1e-23, 1e-30])
-def test_an_area_that_is_constant_but_for_rounding(method, level):
+def test_area_that_is_constant_up_to_rounding(method, level):
     noisy = with_noise(np.zeros((64, 64)), 1)
     noisy[:, 30:] *= level
     noisy[0, 0], noisy[1, 0] = -4, 4  # so that zero is the middle of the range
@@ -191,7 +191,7 @@ def test_an_area_that_is_constant_but_for_rounding(method, level):
 
 
 def test_little_memory_changes_nothing_and_too_little_is_refused(method, monkeypatch):
-    """Needed is the most that is asked for, by `denoise` at once or by the operator of a graph."""
+    """The memory needed is the largest single request, of `denoise` or of a graph operator."""
     image, asked = np.tile(NOISE, (6, 7)), []
     with monkeypatch.context() as patch:
         patch.setattr(memory, "require", lambda n_bytes, *_: asked.append(n_bytes))
@@ -205,14 +205,14 @@ def test_little_memory_changes_nothing_and_too_little_is_refused(method, monkeyp
         denoise(image, 25, method=method)
 
 
-# --- units and names of files ------------------------------------------------------------
+# --- units -------------------------------------------------------------------------------
 
 
-def test_sigma_in_units_of_0_to_255_for_an_image_of_0_to_1_is_warned_of():
+def test_sigma_beyond_the_range_of_the_image_is_warned_about():
     image = NOISE / 255
     with pytest.warns(UserWarning, match=r"sigma=20 is more .* give .*: 20/255 if 1 is white"):
         denoise(image, 20, method="sgw")
-    denoise(image, 20 / 255, method="sgw")  # warnings are errors
+    denoise(image, 20 / 255, method="sgw")  # no warning: it would be an error
     denoise(30 * image, 20, method="sgw")
     with pytest.warns(UserWarning, match=r"sigma=2000 .* 0 to 255; give sigma in the units"):
         denoise(np.uint8([[0, 255], [9, 8]]), 2000, method="sgw")
@@ -220,9 +220,9 @@ def test_sigma_in_units_of_0_to_255_for_an_image_of_0_to_1_is_warned_of():
         denoise(NOISE > 128, 20, method="sgw")
 
 
-# --- channels that are no colors ---------------------------------------------------------
+# --- independent channels ----------------------------------------------------------------
 
-STAINS = RNG.random((3, 17, 19)) * 255  # as many as colors
+STAINS = RNG.random((3, 17, 19)) * 255  # three channels, like a color image
 JOINT = np.zeros((3, 3, 1, 3))
 JOINT[:, :, 0, 1] = 0.2 + 0.8 * np.eye(3)
 JOINT[range(3), range(3), 0, 0] = JOINT[range(3), range(3), 0, 2] = 0.1
@@ -244,7 +244,7 @@ GIVEN = {
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("noise", MODELS)
-def test_independent_channels_are_images_of_their_own(noise, axis):
+def test_independent_channels_are_denoised_as_separate_images(noise, axis):
     expected = [denoise(STAINS[c], MODELS[noise](c)) for c in range(3)]
     image = np.moveaxis(STAINS, 0, axis)
     found = denoise(image, GIVEN[noise], channel_axis=axis, channels="independent")
@@ -271,7 +271,7 @@ def test_progress_of_independent_channels_rises_to_a_total():
     assert done[-1] == total
 
 
-def test_independent_channels_need_their_axis():
+def test_bad_options_with_independent_channels_are_refused():
     with pytest.raises(ValueError, match="needs channel_axis"):
         denoise(NOISE, 20, channels="independent")
     with pytest.raises(ValueError, match="channels='stains' is unknown; choose one of 'colors'"):

@@ -1,4 +1,4 @@
-"""Rounds of denoising at low counts: what they gain, what they keep, and when there are several."""
+"""Tests of denoising images with low photon counts in several rounds."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ PHOTONS = NoiseModel(gain=1.0)
 
 
 @pytest.mark.parametrize("peak", [1, 4])
-def test_rounds_gain_and_keep_the_mean(peak, monkeypatch):
+def test_several_rounds_improve_the_result_and_keep_the_mean(peak, monkeypatch):
     clean = CLEAN * peak
     counts = np.random.default_rng(peak).poisson(clean).astype(float)
     again = denoise(counts, PHOTONS)
@@ -27,7 +27,7 @@ def test_rounds_gain_and_keep_the_mean(peak, monkeypatch):
     assert once.mean() == pytest.approx(counts.mean(), rel=1e-6)
 
 
-def test_scale_and_offset():
+def test_scale_and_offset_do_not_matter():
     counts = np.random.default_rng(3).poisson(CLEAN * 2).astype(float)
     expected = denoise(counts, NoiseModel(0.3, gain=1.0))
     scaled = denoise(counts * 8 + 100, NoiseModel(2.4, gain=8.0, offset=100.0))
@@ -35,8 +35,8 @@ def test_scale_and_offset():
 
 
 @pytest.mark.parametrize("value", [0.0, 95.0, 300.0])
-def test_a_constant_surround(value):
-    """Also one below the offset, which no pixel without light has."""
+def test_constant_border_does_not_matter(value):
+    """The border may even be below the offset, which no pixel of the image is."""
     clean = CLEAN * 30 * 8 + 100
     counts = np.random.default_rng(3).poisson(CLEAN * 30) * 8.0 + 100
     noise = NoiseModel(gain=8.0, offset=100.0)
@@ -60,8 +60,8 @@ def test_channels_and_mask():
 
 
 @pytest.mark.parametrize("side", [1, 2, 4])
-def test_units_of_sums_and_back(side):
-    """Blocks of pixels are summed; on the way back a smooth image has these sums again."""
+def test_inverse_of_block_sums_keeps_the_sums(side):
+    """Blocks of pixels are summed; after the inverse, a smooth image has the same sums."""
     image = CLEAN[:21, :30, None] * [1.0, 5.0] + 40
     units = PoissonUnits([(1.0, 0.0, 0.0)] * 2, side, 1.0, image.shape)
     stabilized = units.forward(image)
@@ -73,11 +73,11 @@ def test_units_of_sums_and_back(side):
         part[:whole, :whole].reshape(whole // side, side, whole // side, side, 2).sum(axis=(1, 3))
         for part in (again, image)
     )
-    # A stabilized pixel stands for the intensity whose mean it is, a little above its own.
+    # The unbiased inverse of a noiseless stabilized value is 1/4 above the original value.
     np.testing.assert_allclose(sums, expected + 1 / 4, rtol=3e-3)
 
 
-def test_unit_noise():
+def test_stabilized_block_sums_have_unit_noise():
     counts = np.random.default_rng(5).poisson(6.0, (240, 240, 1)) * 3.0 + 10
     for side in (2, 4):
         units = PoissonUnits([(3.0, 0.0, 10.0)], side, 1.0, counts.shape)
@@ -85,34 +85,34 @@ def test_unit_noise():
 
 
 def test_effective_counts():
-    # All pixels alike: their squares are those of the mean, and the variance.
+    # All pixels are equal: the mean square is the squared mean plus the variance.
     assert effective_counts(30, 900 + 200, 10, 0, 10) == pytest.approx(2)
     assert effective_counts(30, 900 + 40, 1, np.sqrt(20), 10) == pytest.approx(10)
     assert effective_counts(30, 900, 1, 0, 40) == 0
-    # One pixel of a hundred with 50 counts, the others empty.
+    # One pixel in a hundred has 50 counts, the others have none.
     assert effective_counts(0.5, 0.01 * 2550, 1) == pytest.approx(50)
     assert effective_counts(1e200, np.inf, 1) == np.inf
 
 
 @pytest.mark.parametrize("shape", [(24, 24), (10, 24, 24), (4, 6, 16, 16)])
 @pytest.mark.parametrize("method", ["fast", "best", "sgw"])
-def test_few_counts_by_every_method(method, shape):
+def test_every_method_denoises_low_counts(method, shape):
     counts = np.random.default_rng(3).poisson(1.0, shape).astype(float)
     denoised = denoise(counts, PHOTONS, method=method, spacing=1)
     assert denoised.std() < counts.std() / 2
 
 
-def test_read_noise_alone_is_not_rounded():
+def test_tiny_gain_equals_read_noise_alone():
     noisy = np.random.default_rng(4).normal(100, 5, (64, 64)).astype(np.float32)
-    counted = denoise(noisy, NoiseModel(sigma=5, gain=1e-9))
-    assert np.abs(counted - denoise(noisy, 5)).max() < 0.1
+    with_gain = denoise(noisy, NoiseModel(sigma=5, gain=1e-9))
+    assert np.abs(with_gain - denoise(noisy, 5)).max() < 0.1
 
 
-def test_volumes_are_summed_at_fewer_counts():
+def test_volumes_need_fewer_rounds_than_images():
     assert len(rounds_for("fast", 5, axes=3)) == 1 < len(rounds_for("fast", 5, axes=2))
 
 
-def test_rounds():
+def test_rounds_depend_on_the_method_and_the_counts():
     assert rounds_for("fast", 100) == [Round("fast", 1, 1.0)]
     assert [r.side for r in rounds_for("fast", 5)] == [2, 1]
     assert [r.side for r in rounds_for("best", 0.5)] == [4, 2, 1]
@@ -132,7 +132,7 @@ def test_a_hot_pixel_does_not_spread(counts):
 
 
 @pytest.mark.parametrize("shape", [(128, 128), (12, 64, 64)])
-def test_read_noise_and_a_lower_offset_are_the_same_noise(shape):
+def test_read_noise_is_equivalent_to_a_lower_offset(shape):
     rng = np.random.default_rng(1)
     spots = gaussian_filter((rng.random(shape) > 1 - 2e-3).astype(float), 2)
     clean = 100 + 80 * spots / spots.max()
@@ -149,6 +149,6 @@ def test_sharp_cells_on_an_empty_background_stay_sharp():
     clean = 40.0 * (np.hypot(y % 64 - 32, x % 64 - 32) < 8)
     noisy = np.random.default_rng(2).poisson(clean).astype(float)
     denoised = denoise(noisy, NoiseModel(gain=1))
-    one_round = denoise(2 * np.sqrt(noisy + 3 / 8), 1) ** 2 / 4 - 1 / 8  # by hand
+    one_round = denoise(2 * np.sqrt(noisy + 3 / 8), 1) ** 2 / 4 - 1 / 8  # Anscombe transform
     errors = [np.sqrt(np.mean((r - clean) ** 2)) for r in (denoised, one_round)]
     assert errors[0] < 1.2 * errors[1]

@@ -1,4 +1,4 @@
-"""Denoising: exact invariances, any sigma, extreme values, the same bits always."""
+"""Tests of all denoising methods: invariances, any sigma, extreme values, reproducibility."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -20,9 +20,9 @@ COLOR = RNG.random((17, 19, 3)) * 255
 
 @settings(max_examples=50)
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(0, 1e308), st.booleans())
-def test_constant_stays_exactly(method, value, sigma, colour):
-    image = np.full((7, 9, 3) if colour else (7, 9), value)
-    ours = denoise(image, sigma, method=method, channel_axis=2 if colour else None)
+def test_constant_images_are_unchanged(method, value, sigma, color):
+    image = np.full((7, 9, 3) if color else (7, 9), value)
+    ours = denoise(image, sigma, method=method, channel_axis=2 if color else None)
     np.testing.assert_array_equal(ours, image)
     assert not np.shares_memory(ours, image)
 
@@ -78,7 +78,7 @@ BEYOND_THE_RANGE = pytest.mark.filterwarnings("ignore:.*more than the whole rang
 @BEYOND_THE_RANGE
 @pytest.mark.parametrize("sigma", [256, 1e4, 1e38, 1e39, 1e300, 1.7e308])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_noise_beyond_the_range_smooths(method, dtype, sigma):
+def test_sigma_beyond_the_range_smooths(method, dtype, sigma):
     ours = denoise(NOISE.astype(dtype), sigma, method=method)
     assert ours.dtype == dtype
     assert ours.std() < 0.5 * NOISE.std()
@@ -89,7 +89,7 @@ def test_noise_beyond_the_range_smooths(method, dtype, sigma):
 def test_little_noise_changes_little(method, sigma):
     change = denoise(NOISE, sigma, method=method) - NOISE
     assert np.sqrt(np.mean(change**2)) <= 2 * sigma + 1e-12
-    if method != "sgw":  # which compares neighborhoods: single pixels may differ in like ones
+    if method != "sgw":  # compares neighborhoods, so single pixels may change more
         assert abs(change).max() <= 10 * sigma + 1e-12
 
 
@@ -103,7 +103,7 @@ def test_default_noise_is_the_estimated_one(method, dtype):
 
 
 @pytest.mark.parametrize("exponent", [-1000, -500, 500, 1000])
-def test_estimate_follows_the_scale(method, exponent):
+def test_blind_denoising_follows_the_scale(method, exponent):
     factor = 2.0**exponent
     np.testing.assert_allclose(
         denoise(NOISE * factor, method=method) / factor, denoise(NOISE, method=method), rtol=1e-9
@@ -130,7 +130,7 @@ def test_bad_sigma_is_refused(sigma, error):
     "sigma",
     [25, np.int8(25), np.float32(25), np.float64(25), [25], (25.0,), np.array([25]), np.array(25)],
 )
-def test_any_number_is_a_sigma(method, sigma):
+def test_sigma_may_be_any_real_number_type(method, sigma):
     np.testing.assert_array_equal(
         denoise(NOISE, sigma, method=method), denoise(NOISE, 25.0, method=method)
     )
@@ -152,12 +152,12 @@ def test_one_sigma_per_channel(method):
 
 
 @pytest.mark.parametrize("sigma", [(1, 1, 1e300), (1, 1, 1e160), (1e-3, 100, 100)])
-def test_extreme_ratios_of_the_noise_of_channels(method, sigma):
+def test_extreme_ratios_between_the_noise_of_channels(method, sigma):
     assert np.all(np.isfinite(denoise(COLOR, sigma, method=method, channel_axis=-1)))
 
 
 @pytest.mark.parametrize("scale", [0.01, 1e-3])
-def test_a_channel_in_other_units_is_denoised_as_well(method, scale):
+def test_channel_in_other_units_is_denoised_equally_well(method, scale):
     clean = standard_image("coffee")[40:136, 60:156].astype(float)
     noisy = clean + np.random.default_rng(2).normal(0, 20, clean.shape)
     units = np.array([1, 1, scale])
@@ -167,7 +167,7 @@ def test_a_channel_in_other_units_is_denoised_as_well(method, scale):
 
 
 def test_noise_that_is_equal_in_all_channels():
-    """Its color differences have no noise at all."""
+    """The differences of the channels then have no noise at all."""
     kernel = np.outer([0.5, 1, 0.5], [0.5, 1, 0.5])
     model = NoiseModel([20.0] * 3, correlation=np.broadcast_to(kernel, (3, 3, 3, 3)))
     noise = np.random.default_rng(4).normal(0, 20, (90, 90))
@@ -216,7 +216,7 @@ def test_patterns_stay_finite_and_near_their_range(method, pattern, sigma, dtype
 )
 @pytest.mark.parametrize("relative_sigma", [1e-3, 25, 1000])
 def test_values_of_extreme_size(method, dtype, scale, relative_sigma):
-    """From the smallest subnormal to where the range of the type ends, on both sides of 0."""
+    """Values of both signs, from the smallest subnormal number to the limit of the dtype."""
     image = (np.rint(2 * NOISE - 255) * scale).astype(dtype)
     sigma = min(relative_sigma * scale, 1.7e308)
     ours = denoise(image, sigma, method=method)
@@ -229,7 +229,7 @@ def test_values_of_extreme_size(method, dtype, scale, relative_sigma):
         np.testing.assert_allclose(ours / scale, expected, rtol=0, atol=1e-6)
 
 
-# --- bits, progress ----------------------------------------------------------------------
+# --- reproducibility, progress -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["u1", "f4", "f8"])
@@ -242,13 +242,13 @@ def test_same_bits_for_any_n_jobs(method, dtype, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", ["u1", "f4", "f8"])
-def test_same_bits_for_any_vector_variant(method, dtype):
+def test_same_bits_for_any_simd_variant(method, dtype):
     options = {"method": method, "channel_axis": -1}
     image = COLOR.astype(dtype)
     assert_same_everywhere(lambda n_jobs: denoise(image, 25, n_jobs=n_jobs, **options))
 
 
-def test_same_bits_when_many_threads_call(method):
+def test_same_bits_when_called_from_many_threads(method):
     images = [NOISE + i for i in range(12)]
     expected = [denoise(image, 25, method=method) for image in images]
     with ThreadPoolExecutor(4) as pool:
@@ -260,7 +260,7 @@ def test_same_bits_when_many_threads_call(method):
 @pytest.mark.parametrize("sigma", [0.2, 25])
 @pytest.mark.parametrize("channels", [1, 3])
 def test_progress_rises_to_a_total_known_from_the_start(method, channels, sigma, n_jobs):
-    """Also where weights underflow, which takes another pass."""
+    """Weights may underflow, which takes another pass."""
     options = {"method": method, "channel_axis": -1, "n_jobs": n_jobs}
     image = COLOR[..., :channels]
     progress_of(lambda progress: denoise(image, sigma, progress=progress, **options))

@@ -1,4 +1,4 @@
-"""denoise with a NoiseModel: levels of pixels, brightness, correlation, Poisson noise."""
+"""Tests of `denoise` with noise models: uneven, correlated, Poisson and Rician noise."""
 
 from dataclasses import replace
 
@@ -15,11 +15,11 @@ CLEAN = nnk_image.standard_image("camera")[:96, 100:200].astype(float)
 COLOR = np.stack([CLEAN, CLEAN[::-1], CLEAN[:, ::-1]], axis=-1)
 SMOOTH = np.outer([1, 2, 1], [1, 2, 1]) / 6.0
 BINOMIAL = np.outer([1, 4, 6, 4, 1], [1, 4, 6, 4, 1]) / 36.0
-ONE_LEVEL = [name for name, method in METHODS.items() if not method.uneven]
+EVEN_NOISE_ONLY = [name for name, method in METHODS.items() if not method.uneven]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_numbers_and_models_are_the_same(method, dtype):
+def test_sigma_map_and_model_of_the_same_noise_are_equivalent(method, dtype):
     noisy = (CLEAN + np.random.default_rng(3).normal(0, 15, CLEAN.shape)).astype(dtype)
     expected = denoise(noisy, 15, method=method)
     for same in (
@@ -31,7 +31,7 @@ def test_numbers_and_models_are_the_same(method, dtype):
     np.testing.assert_array_equal(denoise(noisy, 10, strength=1.5, method=method), expected)
 
 
-def test_correlated_noise_needs_its_covariance():
+def test_known_covariance_improves_the_result():
     noisy = CLEAN + 20 * filtered(SMOOTH, CLEAN.shape, 0)
     model = NoiseModel(20.0, correlation=BINOMIAL)
     for method in ("fast", "best"):
@@ -39,7 +39,7 @@ def test_correlated_noise_needs_its_covariance():
         assert known < 0.62 * mean_square(denoise(noisy, 20, method=method), CLEAN)
 
 
-def test_levels_that_change_across_the_image():
+def test_known_noise_levels_per_pixel_improve_the_result():
     levels = np.tile(np.linspace(5, 50, CLEAN.shape[1]), (len(CLEAN), 1))
     noisy = CLEAN + levels * np.random.default_rng(0).normal(size=CLEAN.shape)
     known = mean_square(denoise(noisy, levels), CLEAN)
@@ -48,42 +48,42 @@ def test_levels_that_change_across_the_image():
     )
 
 
-def by_brightness(seed=0):
-    """An image whose dark parts are noisy, and the curve of its noise."""
+def noisy_by_brightness(seed=0):
+    """Return an image with more noise in dark areas, and its noise level by brightness."""
     curve = np.array([[0, 60, 255], [30, 30, 4]])
     levels = np.interp(CLEAN, *curve)
     return CLEAN + levels * np.random.default_rng(seed).normal(size=CLEAN.shape), curve
 
 
-def test_levels_that_change_with_the_brightness():
-    noisy, curve = by_brightness()
+def test_known_noise_curve_improves_the_result():
+    noisy, curve = noisy_by_brightness()
     known = mean_square(denoise(noisy, NoiseModel(curve=curve)), CLEAN)
     assert known < 0.8 * min(
         mean_square(denoise(noisy, sigma), CLEAN) for sigma in (15, 20, 25, 30)
     )
-    # Only the shape of the curve counts beside sigma, and strength is on top of both.
+    # If sigma is given, only the shape of the curve matters; strength multiplies the result.
     rms = np.sqrt(np.mean(curve[1] ** 2))
     louder = NoiseModel(rms / 2, curve=[curve[0], 7 * curve[1]])
     again = denoise(noisy, louder, strength=2)
     np.testing.assert_allclose(again, denoise(noisy, NoiseModel(curve=curve)), atol=1e-9)
 
 
-def test_a_level_curve_is_one_number():
-    noisy, _ = by_brightness()
+def test_constant_curve_equals_one_sigma():
+    noisy, _ = noisy_by_brightness()
     level = denoise(noisy, NoiseModel(curve=[[0, 255], [20, 20]]))
     np.testing.assert_array_equal(level, denoise(noisy, 20))
 
 
-@pytest.mark.parametrize("method", ONE_LEVEL)
-def test_methods_of_one_level_take_the_mean_of_a_curve(method):
-    noisy, curve = by_brightness()
+@pytest.mark.parametrize("method", EVEN_NOISE_ONLY)
+def test_methods_for_even_noise_use_the_mean_level_of_a_curve(method):
+    noisy, curve = noisy_by_brightness()
     sigma = NoiseModel(curve=curve).sigma
     given = denoise(noisy, NoiseModel(curve=curve), method=method)
     np.testing.assert_array_equal(given, denoise(noisy, sigma, method=method))
 
 
-def test_absent_pixels_do_not_enter_the_brightness():
-    noisy, curve = by_brightness()
+def test_masked_pixels_do_not_affect_the_brightness():
+    noisy, curve = noisy_by_brightness()
     mask = np.ones(CLEAN.shape, bool)
     mask[20:25, 30:60] = False
     with_nan = np.where(mask, noisy, np.nan)
@@ -91,9 +91,9 @@ def test_absent_pixels_do_not_enter_the_brightness():
     np.testing.assert_array_equal(results[0][mask], results[1][mask])
 
 
-def test_brightness_of_the_largest_numbers():
-    """The sum of the channels, and that of all pixels, would be infinite."""
-    noisy, curve = by_brightness()
+def test_noise_curve_with_huge_values():
+    """A plain sum over the channels, or over all pixels, would overflow."""
+    noisy, curve = noisy_by_brightness()
     color, factor = np.stack([noisy, noisy + 1, noisy + 2], axis=-1), 2.0**1015
     mask = np.ones(CLEAN.shape, bool)
     mask[20:25, 30:60] = False
@@ -107,7 +107,7 @@ def test_brightness_of_the_largest_numbers():
 
 
 @pytest.mark.parametrize("scale", [2.0**1000, 2.0**-1000])
-def test_levels_of_any_size(scale):
+def test_noise_levels_scale_with_the_image(scale):
     levels = np.linspace(5, 30, CLEAN.size).reshape(CLEAN.shape)
     noisy = CLEAN + levels * np.random.default_rng(0).normal(size=CLEAN.shape)
     expected = denoise(noisy, levels)
@@ -135,7 +135,7 @@ def test_same_bits_for_threads_and_variants(method, model):
         "levels": NoiseModel(levels=np.linspace(5, 30, 2000).reshape(40, 50)),
         "curve": NoiseModel(curve=[[0, 200], [5, 30]]),
     }[model]
-    if noise.is_uneven and method in ONE_LEVEL:
+    if noise.is_uneven and method in EVEN_NOISE_ONLY:
         with pytest.raises(ValueError, match=f"method='{method}' assumes noise of one level"):
             denoise(image, noise, method=method)
         return
@@ -144,8 +144,8 @@ def test_same_bits_for_threads_and_variants(method, model):
 
 @pytest.mark.parametrize("counts", [0.5, 3, 30])
 @pytest.mark.parametrize("channels", [1, 3])
-def test_progress_of_rounds_neither_ends_early_nor_goes_on(method, counts, channels):
-    """Whatever the number of rounds, most of the total is counted before the last report."""
+def test_progress_is_spread_over_any_number_of_rounds(method, counts, channels):
+    """More than 60 % of the total is reported before the last report."""
     light = COLOR[:45, :51, :channels]
     seen = np.random.default_rng(0).poisson(light * counts / light.mean()).astype(float)
     noise = NoiseModel(0.1, gain=1.0, rows=0.3)
@@ -155,7 +155,7 @@ def test_progress_of_rounds_neither_ends_early_nor_goes_on(method, counts, chann
 
 
 @pytest.mark.parametrize("sigma", [[2, 20, 20], [0, 20, 0]])
-def test_progress_of_channels_one_by_one(sigma):
+def test_progress_when_channels_are_denoised_one_by_one(sigma):
     color = COLOR[:45, :51]
     done, total = progress_of(
         lambda report: denoise(color, sigma, channel_axis=-1, progress=report)
@@ -177,7 +177,7 @@ def test_color_with_a_mask():
 
 
 @pytest.mark.parametrize("method", ["sgw", "fast"])
-def test_magnitudes(method):
+def test_rician_noise_of_magnitudes(method):
     real, imaginary = 20 * np.random.default_rng(0).normal(size=(2, *CLEAN.shape))
     magnitudes = np.hypot(CLEAN * (CLEAN > 60) + real, imaginary)
     clean = CLEAN * (CLEAN > 60)
@@ -191,14 +191,14 @@ def test_magnitudes(method):
     np.testing.assert_allclose(levels, known, rtol=1e-9)
 
 
-def test_channels_of_magnitudes_are_those_of_images():
+def test_magnitude_channels_are_denoised_as_separate_images():
     image = np.abs(COLOR + np.random.default_rng(1).normal(0, 9, COLOR.shape))
     model = NoiseModel(9, rician=4)
     both = denoise(image, model, channel_axis=-1)
     np.testing.assert_array_equal(both[..., 1], denoise(image[..., 1], model))
 
 
-def test_wrong_magnitudes_are_explained():
+def test_bad_magnitudes_and_rician_models_are_refused():
     with pytest.raises(ValueError, match=r"magnitudes cannot be negative.*down to -1"):
         denoise(CLEAN - CLEAN.min() - 1, NoiseModel(5, rician=True))
     for more in ({"gain": 1.0}, {"offset": 2.0}, {"curve": [[0, 1], [1, 2]]}, {"rows": 1.0}):

@@ -1,4 +1,4 @@
-"""Numbers of a whole image from its parts."""
+"""Tests of statistics of a whole image that are computed from those of its parts."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def test_statistics_of_parts_add_up():
     assert np.isfinite(found.clipped[0]).all()
 
 
-def test_values_far_below_the_offset_are_without_light():
+def test_values_far_below_the_offset_count_as_dark():
     image, valid = np.random.default_rng(1).poisson(30, (40, 50)) + 100.0, np.ones((40, 50), bool)
     image[:15], valid[:15] = 0, False
     noise = NoiseModel(2.0, gain=1.0, offset=100.0)

@@ -1,4 +1,4 @@
-"""Patch groups and Wiener passes against a plain numpy version of the equations."""
+"""Tests of patch groups and Wiener passes against the equations in plain numpy."""
 
 import math
 
@@ -26,7 +26,7 @@ ANOTHER = regularized(np.outer([0.3, 1, 0.3], [0.1, 1, 0.1]))
 
 @pytest.fixture(params=[(31, 38), (6, 17, 15), (3, 4, 9, 10)], ids=str)
 def image(request):
-    """An image, a volume, or volumes in time, with noise of variance 1."""
+    """Return an image, a volume or a sequence of volumes, with noise of variance 1."""
     shape = request.param
     clean = nnk_image.standard_image("camera")[90 : 90 + shape[-2], 100 : 100 + shape[-1]] / 10
     return clean + np.random.default_rng(0).normal(0, 1, shape)
@@ -81,7 +81,7 @@ def test_every_pixel_is_covered(shape):
         ((1, 4, 90), (1, 4, 16), (0, 3, 52)),
     ],
 )
-def test_patches_of_thin_volumes_make_up_along_their_other_axes(shape, patch, radius):
+def test_patches_of_thin_volumes_are_longer_along_the_other_axes(shape, patch, radius):
     assert Grouping(4, 1, 4, 3).sizes(shape)[:2] == (patch, radius)
 
 
@@ -89,11 +89,11 @@ def test_patches_of_thin_volumes_make_up_along_their_other_axes(shape, patch, ra
     ("shape", "patch", "radius"),
     [((1, 900), (1, 64), (0, 220)), ((900, 4), (16, 4), (31, 3)), ((5, 8), (5, 5), (8, 8))],
 )
-def test_patches_of_thin_images_make_up_along_the_other_axis(shape, patch, radius):
+def test_patches_of_thin_images_are_longer_along_the_other_axis(shape, patch, radius):
     assert Grouping(8, 1, 10, 6).sizes(shape)[:2] == (patch, radius)
 
 
-def test_a_column_is_denoised_like_the_row(method):
+def test_one_column_is_denoised_like_one_row(method):
     clean = np.repeat([60.0, 150.0, 90.0], 200)
     noisy = clean + np.random.default_rng(3).normal(0, 20, 600)
     row = denoise(noisy[None], 20, method=method)
@@ -102,14 +102,14 @@ def test_a_column_is_denoised_like_the_row(method):
 
 
 def expected_pass(groups, noise, y, z, x, tau=0.0, first=False, of_work=False):
-    """One pass on channels (C, H, W); the pilots, or with `of_work` the working images."""
+    """Run one pass on channels (C, *shape); return pilots, or working images if `of_work`."""
     n, channels = math.prod(groups.patch), range(len(y))
     covariances = [np.eye(n)] * len(y)
     if noise.correlations is not None:
         covariances = [patch_covariance(c, groups.patch) for c in noise.correlations]
     across_members = len(groups.shape) > 2 and len(y) == 1 and noise.is_white and not first
     a, b = (0.25, 1.25) if first else (1, 1)
-    if len(groups.shape) > 2 and not first:  # few patches for many pixels
+    if len(groups.shape) > 2 and not first:  # patches have many pixels, groups few members
         a = b = max(1, 1.5 * n / (len(y) * groups.group))
 
     def filter_of(members):
@@ -149,7 +149,7 @@ def expected_pass(groups, noise, y, z, x, tau=0.0, first=False, of_work=False):
 
 
 def noise_of(kind, image):
-    """Noise of a kind, for two channels of an image's shape."""
+    """Return noise of the given kind for two channels of the shape of `image`."""
     axes = image.ndim
     correlations = variances = None
     if "correlated" in kind:
@@ -166,7 +166,7 @@ KINDS = ["white", "correlated", "uneven", "uneven and correlated"]
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("patch", "group"), [(4, 6), (1, 9), (2, 40)])
 def test_first_estimate(image, kind, patch, group):
-    """Of every second group, with fewer and with more members than a patch has pixels."""
+    """Every second group is filtered, with fewer and with more members than pixels per patch."""
     noise = noise_of(kind, image)
     groups, channels = groups_of(image, patch, group, noise), np.stack([image, image[::-1]])
     with RowExecutor() as executor:
@@ -193,8 +193,8 @@ def test_wiener_pass(image, n_channels, kind, tau, group):
     np.testing.assert_allclose(work, expected, atol=1e-8)
 
 
-def test_groups_that_are_left_out(image):
-    """The first pixels of a line keep their groups; far from them the pilot or `rest` is left."""
+def test_groups_may_be_left_out(image):
+    """Only groups at the start of each line are kept; elsewhere the pilot or `rest` remains."""
     groups, kept = groups_of(image), np.zeros(image.shape, bool)
     kept[..., :3] = True
     groups.keep(kept)
@@ -213,7 +213,7 @@ def test_groups_that_are_left_out(image):
             assert 0 < np.mean(np.isnan(expected)) < 1
 
 
-def test_every_second_group_and_all_of_them_again(image):
+def test_keeping_every_second_group_and_then_all_again(image):
     groups, nowhere = groups_of(image), np.zeros(image.shape, bool)
     left = nowhere.copy()
     left[..., : image.shape[-1] // 2] = True
@@ -231,7 +231,7 @@ def test_every_second_group_and_all_of_them_again(image):
     assert {reference: len(members) for reference, members in all_groups(groups)} == every
 
 
-def test_members_are_nearest_after_what_noise_adds():
+def test_members_are_nearest_after_subtracting_the_expected_noise():
     image = nnk_image.standard_image("camera")[90:121, 100:138] / 10
     noise = noise_of("uneven and correlated", image).of_channels(slice(1, None))
     groups = patch_filter.PatchGroups(image.shape, Grouping(3, 5, 5, 2))
@@ -259,8 +259,8 @@ def test_small_images_lose_their_noise(method, shape):
     assert denoise(50 + noise, 9, method=method).std() < 1
 
 
-def test_where_all_is_structure_nothing_is_lost():
-    """Gram matrices of rank one, huge beside the noise: digits are lost, but not the result."""
+def test_strong_structure_is_kept():
+    """Gram matrices of rank 1, much larger than the noise, cost digits but not accuracy."""
     image = np.tile(np.float32([[0, 400], [400, 0]]), (1, 12, 14))
     groups = patch_filter.PatchGroups(image.shape[1:], Grouping(6, 48, 10, 6))
     with RowExecutor() as executor:
@@ -270,7 +270,7 @@ def test_where_all_is_structure_nothing_is_lost():
 
 
 def denoised(pixels, name="fast", noise=WHITE, n_jobs=1):
-    """Pixels (H, W, C) with unit noise, denoised."""
+    """Denoise (H, W, C) pixels with unit noise."""
     image = check_image(pixels, -1)
     with RowExecutor(n_jobs) as executor:
         statistics = Statistics.of(image, NoiseModel(1.0).for_channels(image.channels))
@@ -296,7 +296,7 @@ def test_same_bits_for_threads_and_variants(image, kind, dtype):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_methods_have_the_same_bits_everywhere(method, kind):
+def test_methods_give_the_same_bits_for_threads_and_variants(method, kind):
     clean = nnk_image.standard_image("astronaut")[60:131, 190:270] / 10
     noise = noise_of(kind, clean[..., 0])
     if noise.correlations is not None:
@@ -307,8 +307,8 @@ def test_methods_have_the_same_bits_everywhere(method, kind):
 
 @pytest.mark.parametrize("method", ["fast", "best"])
 @pytest.mark.parametrize("sigma", [2.5, 5, 25])
-def test_float32_is_enough(sigma, method, monkeypatch):
-    """Just below the range of values beyond which both compute in float64, and far below."""
+def test_float32_loses_no_quality(sigma, method, monkeypatch):
+    """The range of the image is just or far below the limit above which float64 is used."""
     clean = nnk_image.standard_image("astronaut")[100:228, 100:260].astype(float)
     image = clean + np.random.default_rng(31).normal(0, sigma, clean.shape)
     ours = denoise(image, sigma, method=method, channel_axis=-1)

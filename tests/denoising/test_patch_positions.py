@@ -1,4 +1,4 @@
-"""Positions of patches: relative to the reference, so that images may have any number of pixels."""
+"""Tests of patch positions, which are stored relative to the reference patch."""
 
 import numpy as np
 import pytest
@@ -10,13 +10,13 @@ PATCH, RADIUS, GROUP = 4, 3, 9
 
 
 def groups_of(image, rows, columns):
-    """Positions of the members of all groups, and how many there are."""
+    """Return the positions of the members of all groups, and their number in each group."""
     patches = patches_on(image, rows, columns)
     return patches.groups()
 
 
 def patches_on(image, rows, columns):
-    """The C core's groups on a grid."""
+    """Return the patch groups that the C core finds on a grid."""
     grid = np.array(rows, np.int64), np.array(columns, np.int32)
     patches = _core.Patches(image.shape, (PATCH,) * 2, (RADIUS,) * 2, GROUP, *grid)
     _core.match(patches, image.reshape(-1), 0, len(rows))
@@ -24,7 +24,7 @@ def patches_on(image, rows, columns):
 
 
 def first_estimate(image, patches, top, height):
-    """Sums of the first estimate on so many rows from row `top` on."""
+    """Return the sums of the first estimate on `height` rows from row `top` on."""
     sums, none = np.zeros((2, height * image.shape[1]), np.float32), np.empty((0, 0), np.float32)
     options = False, 0.25, 1.25, 0.0, np.inf, None
     box = (top, 0), (height, image.shape[1])
@@ -34,14 +34,14 @@ def first_estimate(image, patches, top, height):
 
 
 def test_positions_beyond_32_bits(tmp_path):
-    """The last rows of an image of more than 2^31 pixels, which lies in a file with holes."""
+    """Patches are matched in the last rows of a sparse file with more than 2^31 pixels."""
     width = 1 << 15
     height = (1 << 16) + 40
     path = tmp_path / "large.bin"
     try:
         image = np.memmap(path, np.float32, "w+", shape=(height, width))
     except OSError:
-        pytest.skip("this file system has no room for files with holes")
+        pytest.skip("this file system has no room for the sparse file")
     last = np.random.default_rng(2).integers(0, 50, (2 * RADIUS + PATCH, width)).astype(np.float32)
     image[-len(last) :] = last
     rows, columns = [len(last) - PATCH], [0, 900, width - PATCH]
@@ -60,7 +60,7 @@ def test_positions_beyond_32_bits(tmp_path):
     np.testing.assert_array_equal(sums, others)
 
 
-def test_images_too_wide_are_refused(monkeypatch):
+def test_images_with_too_many_positions_are_refused(monkeypatch):
     monkeypatch.setattr(patch_filter, "MOST_POSITIONS", 2 * 14 * 41 - 1)
     image = np.random.default_rng(0).normal(100, 20, (60, 40))
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""Standardize, method, inverse; and the numbers of a whole image that are given to its parts."""
+"""Tests of the denoising pipeline: standardize the noise, apply a method, transform back."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ GRAY = PIXELS[..., 0]
 
 
 def denoised(image, noise, monkeypatch, run):
-    """An image denoised by a method that calls ``run(image, noise)``; the groups of the plan."""
+    """Denoise with a method that calls ``run(image, noise)``; return pixels and channel groups."""
     noise = noise.for_channels(image.channels)
     method = replace(
         ROUND_METHODS["fast"], denoise=lambda part, unit_noise, *_: run(part, unit_noise)
@@ -36,7 +36,7 @@ def denoised(image, noise, monkeypatch, run):
 
 
 def given_to_the_method(image, noise, monkeypatch):
-    """The image in units of its noise and this noise, as the method gets them; the way back."""
+    """Return the unit image and unit noise that a method gets, and the pixels transformed back."""
     seen = []
 
     def run(part, unit_noise):
@@ -48,7 +48,7 @@ def given_to_the_method(image, noise, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_there_and_back(dtype, monkeypatch):
+def test_inverse_of_standardizing_restores_the_image(dtype, monkeypatch):
     image = check_image(PIXELS.astype(dtype), -1, None)
     noise = NoiseModel([10, 12, 15])
     part, unit_noise, pixels = given_to_the_method(image, noise, monkeypatch)
@@ -66,11 +66,11 @@ def test_there_and_back(dtype, monkeypatch):
     ("sigma", "expected"),
     [
         ([10, 12, 15], [[0, 1, 2]]),
-        ([0, 7, 7], [[1, 2]]),  # a channel without noise stays as it is
+        ([0, 7, 7], [[1, 2]]),  # a channel without noise is left unchanged
         ([0, 0, 0], []),
     ],
 )
-def test_channels_denoised_together(sigma, expected, monkeypatch):
+def test_channels_with_noise_are_denoised_together(sigma, expected, monkeypatch):
     image = check_image(PIXELS, -1, None)
     center = (image.low + image.high) / 2
     pixels, groups = denoised(
@@ -81,15 +81,15 @@ def test_channels_denoised_together(sigma, expected, monkeypatch):
         np.testing.assert_array_equal(pixels[..., c], center if sigma[c] else PIXELS[..., c])
 
 
-def test_masked_pixels_are_filled_from_beside_and_come_back(monkeypatch):
+def test_masked_pixels_are_filled_from_neighbors_and_restored(monkeypatch):
     pixels = GRAY.copy()
     valid = np.ones(pixels.shape, bool)
     valid[5, 6] = False
     pixels[5, 6] = np.nan
 
     def run(part, _):
-        beside = part.pixels[[4, 6, 5, 5], [6, 6, 5, 7], 0]
-        assert part.pixels[5, 6, 0] in beside
+        neighbors = part.pixels[[4, 6, 5, 5], [6, 6, 5, 7], 0]
+        assert part.pixels[5, 6, 0] in neighbors
         return part.pixels
 
     image = check_image(pixels, None, valid)
@@ -98,8 +98,8 @@ def test_masked_pixels_are_filled_from_beside_and_come_back(monkeypatch):
     np.testing.assert_allclose(again[valid, 0], pixels[valid], rtol=1e-14)
 
 
-def test_the_covariance_of_channels_is_rotated_to_opponent_colors(monkeypatch):
-    """Opponent channels have uncorrelated unit noise, and gray is in the luminance alone."""
+def test_channel_covariance_is_rotated_to_opponent_colors(monkeypatch):
+    """Opponent channels have uncorrelated unit noise, and gray is only in the luminance."""
     rng = np.random.default_rng(4)
     mixing = rng.normal(size=(3, 3))
     among = mixing @ mixing.T
@@ -159,7 +159,7 @@ def test_a_part_is_filtered_as_in_the_whole_image():
 @pytest.mark.parametrize(
     ("shape", "spacing", "least", "most"),
     [
-        ((16, 16), None, 3.8, 3.9),  # pictures have 4 to 5.5
+        ((16, 16), None, 3.8, 3.9),  # photographs have 4 to 5.5
         ((1, 16), None, 1.2, 1.3),
         ((16, 16), (3.0, 1.0), 1.4, 1.6),
         ((1, 1), None, 1, 1),

@@ -1,4 +1,4 @@
-"""What denoising gains over its peers, on bundled photographs and on Set12."""
+"""Tests of the denoising quality, also against other methods, on bundled images and Set12."""
 
 from functools import cache
 from itertools import product
@@ -16,8 +16,8 @@ from nnk_image.denoising.wavelet_lowpass import SIGMA_D, SIGMA_F, _neighborhoods
 SET12 = sorted((Path(__file__).parents[3] / "shared" / "images" / "set12").glob("*.png"))
 
 
-def noisy_pictures(another):
-    """Bundled pictures with detail, and one more, with sigma: all at 25, two of them also at 15."""
+def noisy_images(another):
+    """Return (name, sigma) of detailed images and `another`: sigma is 25, for two also 15."""
     slow = ("astronaut_grey", "brick", "chelsea_grey", "coffee_grey", "text", another)
     return [
         *product(("camera", "gravel"), (15, 25)),
@@ -37,8 +37,8 @@ def sgw_psnr(name, sigma):
     return psnr(clean, denoise(image, sigma, method="sgw"))
 
 
-def best_bilateral_filter(clean, image, sigma):
-    """PSNR of scikit-image's bilateral filter, its setting chosen with the clean image at hand."""
+def psnr_of_best_bilateral_filter(clean, image, sigma):
+    """Return the best PSNR of scikit-image's bilateral filter, tuned with the clean image."""
     return max(
         psnr(
             clean,
@@ -50,27 +50,27 @@ def best_bilateral_filter(clean, image, sigma):
     )
 
 
-@pytest.mark.parametrize(("name", "sigma"), noisy_pictures("retina"))
+@pytest.mark.parametrize(("name", "sigma"), noisy_images("retina"))
 def test_better_than_the_best_bilateral_filter(name, sigma):
-    """Of the bundled grey images the others are made for that filter, once it is tuned to them:
+    """Bundled gray images that suit the tuned bilateral filter are left out:
 
     `grass` (texture like noise), `cell` (flat) and `horse` (two levels).
     """
     clean, image = noisy(name, sigma)
-    assert sgw_psnr(name, sigma) > best_bilateral_filter(clean, image, sigma) + 0.3
+    assert sgw_psnr(name, sigma) > psnr_of_best_bilateral_filter(clean, image, sigma) + 0.3
 
 
-@pytest.mark.parametrize(("name", "sigma"), noisy_pictures("grass"))
+@pytest.mark.parametrize(("name", "sigma"), noisy_images("grass"))
 def test_better_than_the_same_filter_on_the_bilateral_graph(name, sigma):
-    """Where there is detail.  Flat pictures (cell, retina, horse) prefer many neighbors."""
+    """Images with detail are denoised better; flat ones (cell, retina, horse) are left out."""
     clean, image = noisy(name, sigma)
-    graph = bilateral_graph(image, None, 2, 1.7 * sigma)  # the thesis's
+    graph = bilateral_graph(image, None, 2, 1.7 * sigma)  # as in the thesis
     other = denoise(image, sigma, method="sgw", guide=graph)
     assert sgw_psnr(name, sigma) > psnr(clean, other) + 0.3
 
 
 def test_neighborhoods_make_a_better_graph_than_pixels():
-    """In the mean, also over pictures that its widths were not chosen on; on `grass` it loses."""
+    """The mean gain is over images that include some on which the widths were not tuned."""
     gains = []
     for name in ("camera", "brick", "gravel", "text", "grass"):
         clean, image = noisy(name, 25)
@@ -82,7 +82,7 @@ def test_neighborhoods_make_a_better_graph_than_pixels():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not SET12, reason="Set12 is not here")
+@pytest.mark.skipif(not SET12, reason="Set12 is not available")
 @pytest.mark.parametrize(
     ("method", "step", "sigma", "least"),
     [
@@ -92,7 +92,7 @@ def test_neighborhoods_make_a_better_graph_than_pixels():
     ],
 )
 def test_mean_psnr_on_set12(method, step, sigma, least):
-    """Of all 12 pictures or, where that would take long, of every third of them."""
+    """The mean is over all 12 images or, for slow methods, over every third."""
     values = []
     for i, path in list(enumerate(SET12))[::step]:
         with Image.open(path) as file:
@@ -106,7 +106,7 @@ def test_mean_psnr_on_set12(method, step, sigma, least):
 
 @pytest.mark.parametrize(("sigma", "least"), [(15, 32.19), (25, 29.65), (50, 26.32)])
 def test_mean_psnr_on_bundled_photographs(sigma, least):
-    """Of the default method, with scikit-image's settings chosen with the clean images at hand."""
+    """The default method is better than filters of scikit-image tuned on the clean images."""
     names = ("camera", "astronaut_grey", "coffee_grey", "chelsea_grey")
     pairs = [[part[20:212, 30:222] for part in noisy(name, sigma)] for name in names]
 
@@ -128,8 +128,8 @@ def test_mean_psnr_on_bundled_photographs(sigma, least):
 
 
 @pytest.mark.parametrize("sigma", [15, 30])
-def test_effort_pays(sigma):
-    """sgw, fast, best: each better than the one before, on a photograph."""
+def test_slower_methods_are_better_on_a_photograph(sigma):
+    """`fast` is better than `sgw`, and `best` is better than `fast`."""
     clean, image = (picture[20:180, 40:200] for picture in noisy("camera", sigma))
     methods = ("sgw", "fast", "best")
     values = [psnr(clean, denoise(image, sigma, method=m)) for m in methods]
@@ -138,7 +138,7 @@ def test_effort_pays(sigma):
 
 
 @pytest.mark.parametrize("sigma", [10, 25])
-def test_effort_pays_in_flat_pictures(sigma):
+def test_best_is_better_than_fast_on_a_flat_image(sigma):
     y, x = np.mgrid[:96, :96] / 96
     clean = 120 + np.sin(3 * x) * np.cos(2 * y)
     image = clean + np.random.default_rng(4).normal(0, sigma, clean.shape)
@@ -146,8 +146,7 @@ def test_effort_pays_in_flat_pictures(sigma):
     assert best > fast + 1
 
 
-def test_colour_is_denoised_jointly():
-    """Better than channel by channel, by every method."""
+def test_color_is_denoised_better_jointly_than_by_channel():
     clean = standard_image("coffee")[100:228, 200:328].astype(float)
     image = clean + np.random.default_rng(1).normal(0, 25, clean.shape)
     for method in ("sgw", "fast"):
@@ -159,7 +158,7 @@ def test_colour_is_denoised_jointly():
 # --- a guide -----------------------------------------------------------------------------
 
 
-def test_a_clean_guide_beats_the_noisy_image():
+def test_clean_guide_is_better_than_the_noisy_image():
     clean, image = noisy("camera", 25)
     guided = denoise(image, 25, method="sgw", guide=image_graph(clean, sigma_f=15))
     assert psnr(clean, guided) > sgw_psnr("camera", 25) + 1
@@ -173,26 +172,26 @@ def test_all_features_of_a_neighborhood_have_the_same_noise():
     np.testing.assert_allclose([down, right], mean, rtol=0.01)
 
 
-def test_the_images_own_graph_as_guide_changes_nothing_but_rounding():
+def test_own_graph_of_the_image_as_guide_changes_only_rounding():
     _, image = noisy("camera", 25)
     features = _neighborhoods(image[..., None] / 25, (1.0, 1.0))
     graph = image_graph(features, None, SIGMA_D, SIGMA_F, channel_axis=-1)
     guided = denoise(image, 25, method="sgw", guide=graph)
     differs = abs(guided - denoise(image, 25, method="sgw")) > 1e-9
-    assert differs.mean() < 0.02  # where ties in the graph fall otherwise
+    assert differs.mean() < 0.02  # where rounding decides ties in the graph
 
 
-def test_the_graph_of_a_colour_picture_guides_a_grey_one():
-    colour = standard_image("coffee")[100:228, 200:328].astype(float)
-    clean = colour.mean(axis=2)
+def test_graph_of_a_color_image_guides_a_gray_image():
+    color = standard_image("coffee")[100:228, 200:328].astype(float)
+    clean = color.mean(axis=2)
     image = clean + np.random.default_rng(1).normal(0, 30, clean.shape)
-    guide = image_graph(colour.astype(np.float32), sigma_f=20, channel_axis=-1)
+    guide = image_graph(color.astype(np.float32), sigma_f=20, channel_axis=-1)
     guided = denoise(image, 30, method="sgw", guide=guide, n_jobs=2)
     assert guided.dtype == np.float64
     assert psnr(clean, guided) > psnr(clean, denoise(image, 30, method="sgw")) + 0.5
 
 
-def test_guides_that_do_not_fit():
+def test_bad_guides_are_refused():
     image = np.random.default_rng(0).random((20, 20))
     with pytest.raises(ValueError, match=r"guide has shape \(20, 19\), the image \(20, 20\)"):
         denoise(image, 0.1, method="sgw", guide=image_graph(image[:, 1:]))

@@ -1,4 +1,4 @@
-"""The check of a result by what was removed."""
+"""Tests of `residual_structure` and `residual_kurtosis`, which check what was removed."""
 
 import io
 
@@ -21,7 +21,7 @@ RNG = np.random.default_rng(8)
 
 
 @pytest.mark.parametrize("name", ["coffee_grey", "gravel", "text"])
-def test_noise_removed_where_it_is(name):
+def test_removed_noise_has_no_structure(name):
     clean = standard_image(name).astype(float)
     noisy = clean + RNG.normal(0, 10, clean.shape)
     assert residual_structure(noisy, clean) == pytest.approx(1, abs=0.1)
@@ -29,7 +29,7 @@ def test_noise_removed_where_it_is(name):
 
 
 def scene(contrast):
-    """Return a dark flat half and a bright half with texture."""
+    """Return an image with a dark flat half and a bright half with texture."""
     clean = np.full((128, 256), 30.0)
     clean[:, 128:] = 150 + contrast * np.sin(np.arange(128) / 3)
     return clean
@@ -37,7 +37,7 @@ def scene(contrast):
 
 @pytest.mark.parametrize("channels", ["gray", "green"])
 def test_noise_that_grows_with_the_brightness(channels):
-    """Only with the model are bright areas known to be noisier."""
+    """Without a noise model, stronger noise in bright areas counts as structure."""
     clean = scene(40)
     noisy = 4.0 * RNG.poisson(clean / 4)
     model, axis = NoiseModel(gain=4.0), None
@@ -50,7 +50,7 @@ def test_noise_that_grows_with_the_brightness(channels):
 
 
 @pytest.mark.parametrize("kind", ["curve", "levels"])
-def test_noise_of_other_levels(kind):
+def test_noise_levels_by_brightness_and_by_pixel(kind):
     clean = scene(40)
     levels = np.interp(clean, [30, 150], [2, 20])
     noisy = clean + levels * RNG.normal(size=clean.shape)
@@ -68,21 +68,21 @@ def test_noise_of_other_levels(kind):
 
 
 @pytest.mark.parametrize("sigma", [0, NoiseModel(gain=1.0, offset=1e3)])
-def test_noise_of_level_zero_everywhere_is_even(sigma):
+def test_noise_level_of_zero_everywhere_counts_as_even(sigma):
     noisy = scene(40) + RNG.normal(0, 5, (128, 256))
     found = residual_structure(noisy, scene(40), sigma)
     assert found == pytest.approx(residual_structure(noisy, scene(40)))
 
 
-def test_structure_that_was_removed():
+def test_removed_structure_is_detected():
     clean = standard_image("coffee").astype(float)
     noisy = clean + RNG.normal(0, 10, clean.shape)
-    blurred = (noisy + noisy[::-1, ::-1]) / 2  # the picture beneath is another one
+    blurred = (noisy + noisy[::-1, ::-1]) / 2  # mixed with the rotated image
     assert residual_structure(noisy, blurred, channel_axis=-1) > 1.5
     assert residual_structure(noisy, clean, channel_axis=-1) == pytest.approx(1, abs=0.1)
 
 
-def test_the_same_in_other_units_and_layouts():
+def test_units_and_memory_order_do_not_matter():
     clean = standard_image("camera").astype(float)
     noisy = clean + RNG.normal(0, 5, clean.shape)
     result = denoise(noisy, 25)
@@ -93,7 +93,7 @@ def test_the_same_in_other_units_and_layouts():
     assert residual_structure(*turned) == expected
 
 
-def test_masked_and_clipped_pixels_do_not_count():
+def test_masked_pixels_are_ignored():
     clean = standard_image("camera").astype(float)
     noisy = clean + RNG.normal(0, 10, clean.shape)
     mask = np.ones(clean.shape, bool)
@@ -113,7 +113,7 @@ def test_values_of_single_masked_pixels_do_not_matter(value):
 
 
 @pytest.mark.parametrize("value", [-50.0, 120.0, 400.0])
-def test_a_constant_surround_does_not_count(value):
+def test_constant_border_is_ignored(value):
     clean = standard_image("camera").astype(float)
     noisy = clean + RNG.normal(0, 10, clean.shape)
     result = denoise(noisy, 10)
@@ -122,7 +122,7 @@ def test_a_constant_surround_does_not_count(value):
     assert residual_structure(noisy_in, result_in) == pytest.approx(expected, rel=0.1)
 
 
-def test_volumes_and_their_masks():
+def test_masked_slices_of_a_volume_are_ignored():
     clean = np.stack([standard_image("camera").astype(float)] * 3)
     noisy = clean + RNG.normal(0, 10, clean.shape)
     mask = np.ones(clean.shape, bool)
@@ -137,19 +137,19 @@ def test_too_few_blocks_give_nan():
     assert np.isnan(residual_structure(np.ones((64, 64)), np.ones((64, 64))))
 
 
-def test_a_color_image_or_a_volume():
+def test_color_images_and_volumes_must_be_distinguished():
     image = RNG.random((64, 64, 3))
     with pytest.raises(ValueError, match="may be a color image or a volume"):
         residual_structure(image, image / 2)
 
 
-def test_shapes_that_differ():
+def test_different_shapes_are_refused():
     with pytest.raises(ValueError, match=r"same shape, not \(20, 20\) and \(20, 21\)"):
         residual_structure(np.ones((20, 20)), np.ones((20, 21)))
 
 
-def test_texture_taken_for_correlated_noise_is_left():
-    """Bricks without noise, stored as JPEG."""
+def test_texture_mistaken_for_correlated_noise_is_kept():
+    """The image shows bricks without noise, and is stored as JPEG."""
     with io.BytesIO() as file:
         Image.fromarray(standard_image("brick")).save(file, "JPEG", quality=90)
         bricks = np.asarray(Image.open(file))
@@ -164,7 +164,7 @@ def test_texture_taken_for_correlated_noise_is_left():
     )
 
 
-def test_kurtosis_of_each_block():
+def test_kurtosis_is_the_mean_over_blocks_weighted_by_variance():
     noise = RNG.laplace(0, 5, (64, 96))
     blocks = [noise[y : y + 8, x : x + 8] for y in range(0, 64, 8) for x in range(0, 96, 8)]
     moments = [[((b - b.mean()) ** n).mean() for n in (2, 4)] for b in blocks]
@@ -176,7 +176,7 @@ def test_kurtosis_of_each_block():
     assert residual_kurtosis(normal, np.zeros_like(normal)) == pytest.approx(3 * 63 / 65, abs=0.05)
 
 
-def test_kurtosis_without_masked_pixels_and_what_is_constant():
+def test_kurtosis_ignores_masked_pixels_and_constant_areas():
     noise = RNG.normal(0, 5, (64, 64))
     mask = np.ones(noise.shape, bool)
     mask[10, 20] = mask[40:50, 8:30] = False
@@ -196,19 +196,19 @@ def test_kurtosis_without_masked_pixels_and_what_is_constant():
 
 @pytest.mark.parametrize("quality", [75, 90])
 @pytest.mark.parametrize(("size", "spacing"), [(8, 11), (9, 12), (13, 18)])
-def test_dense_text_is_left(size, spacing, quality):
-    """Hardly any block of such a page shows the paper by itself."""
+def test_dense_text_is_kept(size, spacing, quality):
+    """Hardly any block of such a page is blank paper."""
     page = page_of_text(size, spacing)
     with io.BytesIO() as file:
         Image.fromarray(page).save(file, "JPEG", quality=quality)
         stored = np.asarray(Image.open(file)).astype(float)
     errors = [np.mean((result - page) ** 2) for result in (stored, denoise(stored))]
-    assert errors[1] < 1.2 * errors[0]  # one of them loses 0.6 dB; without the check, 1 to 23 dB
+    assert errors[1] < 1.2 * errors[0]  # at worst, 0.6 dB are lost; without the check, 1 to 23 dB
 
 
 @pytest.mark.parametrize("spacing", [22, 34])
-def test_thin_strokes_on_gray_paper_are_left(spacing):
-    """White noise is estimated there, stronger where strokes are."""
+def test_thin_strokes_on_gray_paper_are_kept(spacing):
+    """The noise is estimated to be white, and stronger where there are strokes."""
     rng = np.random.default_rng(3)
     page = Image.new("L", (320, 320), 225)
     for row in range(spacing, 316, spacing):
@@ -224,7 +224,7 @@ def test_thin_strokes_on_gray_paper_are_left(spacing):
 
 
 @pytest.mark.parametrize("side", [2, 3])
-def test_random_patterns_of_two_values_are_left(side):
+def test_random_patterns_of_two_values_are_kept(side):
     rng = np.random.default_rng(5)
     clean = np.kron(rng.integers(0, 2, (64, 64)), np.full((side, side), 255.0))
     noisy = np.clip(np.round(clean + rng.normal(0, 4, clean.shape)), 0, 255)
@@ -232,8 +232,8 @@ def test_random_patterns_of_two_values_are_left(side):
 
 
 @pytest.mark.parametrize("gain", [5, 17, 40])
-def test_few_counts_in_the_dark_stored_in_color_are_noise(gain):
-    """Their values are far from normal where hardly any light falls."""
+def test_low_counts_stored_in_color_are_denoised(gain):
+    """In the dark, the distribution of the counts is far from normal."""
     rng = np.random.default_rng(11)
     y, x = np.mgrid[:192, :192]
     peaks, rows, columns, widths = rng.uniform(

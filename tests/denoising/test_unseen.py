@@ -1,4 +1,4 @@
-"""Blind denoising of pictures that no constant of the noise estimate was fitted on."""
+"""Tests of blind denoising on images that the noise estimator was not tuned on."""
 
 import io
 from itertools import product
@@ -16,7 +16,7 @@ from sklearn.datasets import load_sample_image
 from nnk_image import NoiseModel, denoise
 
 MOST_LOST = 0.5
-"""dB below the result with the noise given."""
+"""Largest loss in dB compared with the result for known noise."""
 
 FAILS = pytest.mark.xfail(strict=True, reason="takes noise for fine texture, or texture for noise")
 
@@ -26,7 +26,7 @@ def in_8_bits(image):
 
 
 def picture(name):
-    """Return a clean picture; those of scikit-learn are JPEG, hence halved."""
+    """Return a clean image; those of scikit-learn are JPEG files, hence halved in size."""
     if name.endswith(".png"):
         height, width = (min(256, n) for n in skimage_picture(name).shape)
         return skimage_picture(name)[:height, :width]
@@ -64,7 +64,7 @@ def read_counts(name, offset):
 
 
 def speckle(name, percent):
-    """Noise proportional to the light, rounded to 8 bits."""
+    """Return a clean image, an 8-bit copy with proportional noise, and the noise levels."""
     clean = picture(name)
     factors = np.random.default_rng(seed_of(name, percent)).normal(1, percent / 100, clean.shape)
     brightness = clean.mean(axis=2) if clean.ndim == 3 else clean
@@ -86,7 +86,7 @@ def speckle(name, percent):
         (read_counts, ("moon.png", 100)),
     ],
 )
-def test_blind_as_with_the_noise_given(noise, arguments):
+def test_blind_result_is_nearly_as_good_as_with_known_noise(noise, arguments):
     clean, noisy, model = noise(*arguments)
     axis = -1 if clean.ndim == 3 else None
     blind, known = (denoise(noisy, given, channel_axis=axis) for given in (None, model))
@@ -104,8 +104,8 @@ def test_blind_as_with_the_noise_given(noise, arguments):
         ("flower.jpg", 10),
     ],
 )
-def test_noise_proportional_to_the_light(arguments):
-    """It is modeled as shot noise with an offset where that is much the same."""
+def test_noise_proportional_to_the_brightness(arguments):
+    """The estimate may be shot noise with an offset, where that is nearly the same."""
     clean, noisy, levels = speckle(*arguments)
     axis = -1 if clean.ndim == 3 else None
     blind, known = (denoise(noisy, given, channel_axis=axis) for given in (None, levels))
@@ -121,8 +121,8 @@ INTERPOLATED = {
 @pytest.mark.parametrize(
     ("name", "kind"), [*product(["cell.png", "clock_motion.png"], INTERPOLATED)]
 )
-def test_noise_that_was_interpolated(name, kind):
-    """Its spectrum falls to the highest frequencies: no part of it looks white."""
+def test_interpolated_noise(name, kind):
+    """The noise spectrum decreases up to the highest frequencies; no part of it looks white."""
     scene = picture(name)[:256, :256]
     noise = np.random.default_rng(5).normal(0, 20, scene.shape)
     clean, noisy = (INTERPOLATED[kind](pixels) for pixels in (scene, scene + noise))
@@ -130,8 +130,8 @@ def test_noise_that_was_interpolated(name, kind):
 
 
 @pytest.mark.parametrize("filter_name", ["cosine", "hann", "ramp"])
-def test_a_reconstructed_slice(filter_name):
-    """Its noise is correlated, and around it the image is constant."""
+def test_tomographic_reconstruction(filter_name):
+    """The noise is correlated, and the image is constant around the object."""
     angles = np.linspace(0, 180, 180, endpoint=False)
     sinogram = radon(0.02 * rescale(shepp_logan_phantom(), 0.4), angles)
     counts = np.random.default_rng(1).poisson(1e4 * np.exp(-sinogram))
@@ -160,7 +160,7 @@ def test_a_clean_picture_stored_as_jpeg_is_not_made_worse(name, quality):
 
 
 def page(size, paper, ink):
-    """Return a page of text, 400 x 400 pixels, with letters of so many pixels."""
+    """Return a page of text of 400 x 400 pixels, with letters of `size` pixels."""
     shape = () if np.ndim(paper) == 0 else (len(paper),)
     image = Image.new("RGB" if shape else "L", (400, 400), paper)
     draw, font = ImageDraw.Draw(image), ImageFont.load_default(size)
@@ -203,7 +203,7 @@ def test_a_page_stored_as_jpeg_is_not_made_worse(name, quality):
 
 @pytest.mark.parametrize(("name", "sigma"), [*product(PAGES, [4, 12])])
 def test_a_noisy_page(name, sigma):
-    """Where the paper is white, its noise is clipped, and seems weaker than it is."""
+    """On white paper the noise is clipped, so it seems weaker than it is."""
     clean = page(*PAGES[name])
     axis = -1 if clean.ndim == 3 else None
     noisy = in_8_bits(clean + np.random.default_rng(1).normal(0, sigma, clean.shape))

@@ -1,4 +1,4 @@
-"""denoise() on volumes, sequences and volumes in time."""
+"""Tests of `denoise` on volumes, image sequences and sequences of volumes."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ CAMERA = nnk_image.standard_image("camera").astype(float)
 
 
 def moving(n=8, side=48):
-    """A sequence in which a picture moves by one pixel from frame to frame."""
+    """Return a sequence in which an image moves by one pixel per frame."""
     return np.stack([CAMERA[70 + t : 70 + t + side, 90 : 90 + side] for t in range(n)])
 
 
@@ -24,10 +24,10 @@ def noisy_sequence(sigma, **options):
     return clean, clean + np.random.default_rng(1).normal(0, sigma, clean.shape)
 
 
-# --- what volumes have in common with images ----------------------------------------------
+# --- consistency with images --------------------------------------------------------------
 
 
-def test_a_volume_of_one_slice_is_the_image(method):
+def test_volume_of_one_slice_is_denoised_like_an_image(method):
     image = CAMERA[60:100, 90:135] + RNG.normal(0, 20, (40, 45))
     expected = denoise(image, 20, method=method)
     for shape in [(1, 40, 45), (1, 1, 40, 45)]:
@@ -35,7 +35,7 @@ def test_a_volume_of_one_slice_is_the_image(method):
         np.testing.assert_array_equal(volume, expected.reshape(shape))
 
 
-def test_one_slice_with_a_map_a_mask_and_channels():
+def test_one_slice_with_noise_levels_mask_and_channels():
     image = CAMERA[60:100, 90:135, None] + RNG.normal(0, 20, (40, 45, 2))
     levels, mask = RNG.uniform(10, 30, (40, 45)), RNG.random((40, 45)) < 0.9
     expected = denoise(image, levels, channel_axis=-1, mask=mask)
@@ -62,40 +62,40 @@ def test_volumes_of_any_shape(method, shape):
     volume = np.random.default_rng(0).normal(100, 10, shape)
     result = denoise(volume, 10, method=method, spacing=1)
     assert result.shape == shape
-    assert result.std() <= volume.std() * (1 + 1e-6)  # nothing is alike: hardly anything changes
+    assert result.std() <= volume.std() * (1 + 1e-6)  # without similar pixels little changes
 
 
-def test_volumes_in_time():
+def test_sequence_of_volumes():
     clean = np.stack([moving(5, 24)] * 4)
     noisy = clean + RNG.normal(0, 25, clean.shape)
     assert psnr(clean, denoise(noisy, 25)) > psnr(clean, noisy) + 10
 
 
-def test_constants_stay(method):
+def test_constant_volumes_are_unchanged(method):
     volume = np.full((6, 12, 13), 7.25)
     np.testing.assert_allclose(denoise(volume, 3, method=method), volume, atol=1e-9)
 
 
-# --- what they are for --------------------------------------------------------------------
+# --- quality ------------------------------------------------------------------------------
 
 
-def test_a_volume_gains_over_its_slices(method):
-    """At least 2 dB where slices are alike, and more by patches than by wavelets."""
+def test_volume_is_denoised_better_than_slice_by_slice(method):
+    """If slices are similar, `sgw` gains at least 0.5 dB and the patch methods 2 dB."""
     clean, noisy = noisy_sequence(25)
     slices = np.stack([denoise(frame, 25, method=method) for frame in noisy])
     gain = psnr(clean, denoise(noisy, 25, method=method)) - psnr(clean, slices)
     assert gain > (0.5 if method == "sgw" else 2.0)
 
 
-def test_effort_pays():
+def test_patch_methods_are_better_than_sgw():
     clean, noisy = noisy_sequence(25)
     found = {m: psnr(clean, denoise(noisy, 25, method=m)) for m in METHODS}
     assert found["sgw"] < found["fast"]
-    # In so small a volume there is nothing more to be found.
+    # In such a small volume, `best` gains nothing over `fast`.
     assert found["best"] > found["fast"] - 0.5
 
 
-def test_colour_volumes_gain_by_their_channels():
+def test_color_volumes_with_any_channel_axis():
     clean = np.stack([moving(), moving()[:, ::-1]], axis=-1)
     noisy = clean + RNG.normal(0, 25, clean.shape)
     result = denoise(noisy, 25, channel_axis=-1)
@@ -105,7 +105,7 @@ def test_colour_volumes_gain_by_their_channels():
     )
 
 
-def test_absent_voxels_may_be_nan():
+def test_masked_voxels_may_be_nan():
     clean, noisy = noisy_sequence(25)
     mask = RNG.random(noisy.shape) < 0.9
     noisy[~mask] = np.nan
@@ -115,7 +115,7 @@ def test_absent_voxels_may_be_nan():
 
 
 @pytest.mark.parametrize("spacing", [(3, 1, 1), (1, 1, 1e6), (1e-9, 1, 1)])
-def test_spacing_by_its_ratios(spacing):
+def test_only_ratios_of_the_spacing_matter(spacing):
     clean, noisy = noisy_sequence(25, side=32)
     result = denoise(noisy, 25, spacing=spacing)
     assert psnr(clean, result) > psnr(clean, noisy) + 4
@@ -127,7 +127,7 @@ def test_spacing_by_its_ratios(spacing):
 # --- noise models -------------------------------------------------------------------------
 
 
-def test_noise_is_found():
+def test_noise_of_a_sequence_is_estimated():
     clean, noisy = noisy_sequence(25, n=12, side=96)
     model = estimate_noise(noisy)
     assert model.sigma[0] == pytest.approx(25, rel=0.06)
@@ -136,7 +136,7 @@ def test_noise_is_found():
     assert psnr(clean, denoise(noisy)) > known - 0.2
 
 
-def test_a_map_of_levels():
+def test_known_noise_levels_per_voxel_improve_the_result():
     clean = moving()
     levels = np.broadcast_to(np.linspace(5, 60, 48), clean.shape).copy()
     noisy = clean + levels * RNG.normal(size=clean.shape)
@@ -147,7 +147,7 @@ def test_a_map_of_levels():
 
 
 @pytest.mark.parametrize("peak", [2.0, 20.0])
-def test_counted_light(peak):
+def test_poisson_noise(peak):
     clean = moving() / 255 * peak
     counts = RNG.poisson(clean).astype(float)
     result = denoise(counts, NoiseModel(gain=1.0))
@@ -157,7 +157,7 @@ def test_counted_light(peak):
 
 
 def smoothed(white, axes):
-    """White noise, smoothed along some axes, of variance 1."""
+    """Smooth white noise along the given axes, and scale it to variance 1."""
     result = white
     for axis in axes:
         result = result + np.roll(result, 1, axis)
@@ -165,21 +165,21 @@ def smoothed(white, axes):
 
 
 def binomial(n):
-    """Correlation by offset of noise that was smoothed along n axes."""
+    """Return the correlation, by offset, of noise that was smoothed along n axes."""
     line = np.array([0.5, 1.0, 0.5])
     return line if n == 1 else np.multiply.outer(line, binomial(n - 1))
 
 
 @pytest.mark.parametrize("axes", [(1, 2), (0, 1, 2)])
 def test_correlated_noise(axes):
-    """Along two axes each slice has noise of its own."""
+    """If it is smoothed along two axes only, the noise of each slice is independent."""
     clean = moving()
     noisy = clean + 25 * smoothed(RNG.normal(size=clean.shape), axes)
     model = NoiseModel(25.0, correlation=binomial(len(axes)))
     assert psnr(clean, denoise(noisy, model)) > psnr(clean, denoise(noisy, 25)) + 1
 
 
-def test_the_covariance_of_a_patch_in_three_axes():
+def test_covariance_of_a_patch_with_three_axes():
     correlation, patch = binomial(3), (2, 3, 2)
     places = np.indices(patch).reshape(3, -1).T
 
@@ -191,7 +191,7 @@ def test_the_covariance_of_a_patch_in_three_axes():
     np.testing.assert_allclose(patch_covariance(correlation, patch), covariance)
 
 
-def test_noise_at_half_size():
+def test_standard_noise_at_half_size():
     variances = RNG.uniform(0.5, 1.5, (7, 8, 10))
     halved, levels = StandardNoise(binomial(3)[None], variances).halved((7, 8, 10))
     assert halved.variances.shape == (4, 4, 5)
@@ -200,10 +200,10 @@ def test_noise_at_half_size():
     assert levels[0] > 1.5
 
 
-# --- what is refused ----------------------------------------------------------------------
+# --- refused input ------------------------------------------------------------------------
 
 
-def test_three_axes_that_may_be_colour_are_asked_about():
+def test_color_images_and_volumes_must_be_distinguished():
     for shape in [(3, 20, 20), (20, 20, 4)]:
         with pytest.raises(ValueError, match=r"color image or a volume.*channel_axis.*spacing"):
             denoise(np.zeros(shape), 5)
@@ -223,12 +223,12 @@ def test_three_axes_that_may_be_colour_are_asked_about():
         ({"guide": image_graph(np.zeros((6, 5, 5)), sigma_f=1), "method": "sgw"}, "guide has"),
     ],
 )
-def test_bad_options(options, message):
+def test_bad_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         denoise(RNG.normal(0, 9, (6, 20, 20)), **{"sigma": 5, **options})
 
 
-def test_the_noise_model_of_a_volume_is_not_that_of_an_image():
+def test_noise_model_of_a_volume_is_refused_for_an_image():
     model = NoiseModel(1.0, correlation=binomial(3))
     assert "3x3x3" in repr(model)
     assert NoiseModel.from_json(model.to_json()) == model

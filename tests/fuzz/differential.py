@@ -1,34 +1,34 @@
-"""The same values give the same bits, whatever computes them: random cases, known by their number.
+"""Random numbered cases, to check that results do not depend on how they are computed.
 
-Each case computes something of a random image, volume or set of points in the plainest way, and
-again with other vector variants, numbers of threads, memory layouts, byte orders and dtypes.
-Graphs of small images are compared with brute force, too.
+Each case computes a result of a random image, volume or set of points in the simplest way, and
+again with other SIMD variants, numbers of threads, memory layouts, byte orders and dtypes: all
+bits must agree. Graphs of small images are compared with brute force, too.
 """
 
 from contextlib import ExitStack
 from unittest.mock import patch
 
 import numpy as np
-from graph_checks import assert_by_the_book
+from graph_checks import assert_matches_brute_force
 from laplacians import wavelets_of
-from volume_cases import assert_volume_by_the_book
-from whole_chain import LEAST_PIXELS_PER_CHUNK  # importing it gives threads to small images
+from volume_cases import assert_volume_matches_brute_force
+from whole_chain import LEAST_PIXELS_PER_CHUNK  # its import gives threads to small images
 
 import nnk_image
 from nnk_image import _core, neighbors
 from nnk_image.denoising.methods import METHODS
 from nnk_image.graph.laplacian import KINDS
 
-assert LEAST_PIXELS_PER_CHUNK > 1  # as the library has it
+assert LEAST_PIXELS_PER_CHUNK > 1  # the value in the library
 
 _INTEGERS = ("uint8", "int16", "uint16", "int32", "uint64", ">i2", ">u4")
-_OTHERS = 2  # ways beside the plain one, in each case
+_OTHERS = 2  # other ways per case
 
 
 def check(number):
-    """Run a case; an AssertionError, or any other error, means that it fails."""
+    """Run a case; it fails with an AssertionError or any other error."""
     rng = np.random.default_rng([20261123, number])
-    kinds = (_graph, _wavelets, _denoised, _noise, _points, _book)
+    kinds = (_graph, _wavelets, _denoised, _noise, _points, _brute_force)
     rng.choice(kinds, p=(0.25, 0.25, 0.2, 0.05, 0.15, 0.1))(rng, number)
 
 
@@ -64,7 +64,7 @@ def _wavelets(rng, _):
         given = {"n_jobs": n_jobs, **options, **about}
         try:
             wavelets = wavelets_of(image, **given)
-        except ValueError as error:  # of all edges only such are left as are nearly 0
+        except ValueError as error:  # all remaining edges have weights near 0
             if "larger sigma_f" not in str(error):
                 raise
             return [np.frombuffer(str(error).encode(), np.uint8)]
@@ -87,9 +87,9 @@ def _denoised(rng, _):
 
 
 def _noise(rng, _):
-    """Noise that is estimated, and taken away."""
+    """Estimate the noise of an image, and denoise it."""
     image, options = _image(rng, least=8)
-    del options["mask"]  # which must leave whole blocks
+    del options["mask"]  # it might leave no complete block
 
     def compute(image, n_jobs):
         model = nnk_image.estimate_noise(image, **options)
@@ -112,7 +112,7 @@ def _points(rng, _):
 
     def compute(points, n_jobs):
         with ExitStack() as changed:
-            if n_jobs > 1:  # few points are one chunk, for one thread: let there be many
+            if n_jobs > 1:  # make many chunks, even of few points
                 changed.enter_context(patch.object(neighbors.model, "_WORK_PER_CHUNK", 8))
             graph = nnk_image.nnk_graph(points, n_jobs=n_jobs, **options)
         return [graph.indptr, graph.indices, graph.data]
@@ -120,32 +120,33 @@ def _points(rng, _):
     _compare(rng, points, compute)
 
 
-def _book(rng, number):
-    """A small image or volume, against brute force."""
+def _brute_force(rng, number):
+    """Compare the graphs of a small image or volume with brute force."""
     if rng.random() < 0.5:
-        assert_volume_by_the_book(number if number % 15 else number + 1)  # each 15th takes long
+        # Each 15th case is large and takes long.
+        assert_volume_matches_brute_force(number if number % 15 else number + 1)
         return
     shape = tuple(rng.integers(1, 9, 2))
     image = _values(rng, shape, () if rng.random() < 0.6 else (3,))
     valid = _mask(rng, shape)
     sigmas = float(rng.choice([0.4, 1.0, 2.0, 20.0])), float(rng.choice([0.9, 10.0, 400.0]))
-    assert_by_the_book(image, int(rng.choice([3, 5, 9])), *sigmas, valid)
+    assert_matches_brute_force(image, int(rng.choice([3, 5, 9])), *sigmas, valid)
 
 
-# --- cases and ways ----------------------------------------------------------------------
+# --- random cases, and other ways to compute them ----------------------------------------
 
 
 def _image(rng, least=1):
-    """An image of 2 to 4 axes, in a plain array, and the options that go with it."""
+    """Return an image with 2 to 4 axes, and options that fit it."""
     axes = int(rng.choice([2, 2, 3, 4]))
     most = {2: 40, 3: 12, 4: 6}[axes]
     shape = tuple(int(n) for n in rng.integers(least, max(most, least + 4), axes))
-    if least == 1 and rng.random() < 0.1:  # lines longer than any vector
+    if least == 1 and rng.random() < 0.1:  # lines longer than SIMD vectors
         shape = (*(min(n, 3) for n in shape[:-1]), int(rng.integers(60, 200)))
-    colour = rng.random() < 0.3
-    image = _values(rng, shape, (int(rng.integers(1, 5)),) if colour else ())
+    color = rng.random() < 0.3
+    image = _values(rng, shape, (int(rng.integers(1, 5)),) if color else ())
     options = {
-        "channel_axis": axes if colour else None,
+        "channel_axis": axes if color else None,
         "spacing": rng.choice([1.0, 0.5, 3.0], axes) if rng.random() < 0.3 else np.ones(axes),
         "mask": _mask(rng, shape),
     }
@@ -153,10 +154,10 @@ def _image(rng, least=1):
     return image, options
 
 
-def _values(rng, shape, colours):
-    """Values from 0 to 255, many of them equal; a constant or nearly constant picture at times."""
+def _values(rng, shape, colors):
+    """Return values from 0 to 255, many of them equal; sometimes a (nearly) constant image."""
     step = rng.choice([1, 7, 51, 127])  # few levels give many exact ties
-    values = rng.integers(0, 256, shape + colours) // step * step
+    values = rng.integers(0, 256, shape + colors) // step * step
     if rng.random() < 0.1:
         values = values * 0 + 7
     dtype = np.dtype(rng.choice(["uint8", "float32", "float64"]))
@@ -183,7 +184,7 @@ def _window(rng, options):
 
 
 def _compare(rng, image, compute):
-    """Compute once in the plainest way and some times in others: all must give the same bits."""
+    """Compute in the simplest way and in some others; all must give the same bits."""
     original = image.copy()
     _core.use_simd(_core.simd_variants()[0])
     try:
@@ -200,7 +201,7 @@ def _compare(rng, image, compute):
 
 
 def _in_another_way(rng, image):
-    """The same values in another layout, byte order, place in memory or dtype."""
+    """Return the same values in another memory layout, byte order, alignment or dtype."""
     if image.dtype == np.uint8 and rng.random() < 0.3:
         image = image.astype(rng.choice([*_INTEGERS, "float64"]))
     ways = (_by_columns, _backwards, _of_larger, _swapped, _misaligned, _read_only, np.ndarray.copy)

@@ -1,4 +1,4 @@
-"""Random changes of files, at bytes, numbers, words and tags, that get past their check sums."""
+"""Random changes of bytes, numbers, words and tags in files, mostly with valid checksums."""
 
 import gzip
 import io
@@ -13,21 +13,21 @@ _WORDS = (b"nan", b"inf", b"-1", b"0", b"1e308", b"1e-320", b"999999999", b"()",
 
 
 def mutate(data, rng, others):
-    """Some random changes of a file, or of what is packed in it.
+    """Change a file, or the data packed in it, at random.
 
     Parameters
     ----------
     data : bytes
     rng : random.Random
     others : sequence of bytes
-        Files of which parts may be taken.
+        Files from which parts may be copied.
 
     Returns
     -------
     bytes
     """
     change = _changed
-    if rng.random() < 0.9:  # else check sums and containers are damaged too
+    if rng.random() < 0.9:  # otherwise checksums and containers are damaged, too
         if data.startswith(_PNG):
             change = _changed_png
         elif data.startswith(_GZIP):
@@ -36,7 +36,7 @@ def mutate(data, rng, others):
             change = _changed_tags
     try:
         return change(data, rng, others)[:_LONGEST]
-    except (ValueError, OSError, EOFError, IndexError, zlib.error, struct.error):  # was damaged
+    except (ValueError, OSError, EOFError, IndexError, zlib.error, struct.error):  # damaged
         return _changed(data, rng, others)[:_LONGEST]
 
 
@@ -48,7 +48,7 @@ def _changed(data, rng, others):
 
 
 def _place(data, rng, room=1):
-    """A random place; the head of a file, where formats have most to say, every other time."""
+    """Return a random position, every other time in the header of the file."""
     end = max(1, len(data) - room + 1)
     return rng.randrange(min(end, 400) if rng.random() < 0.5 else end)
 
@@ -94,7 +94,7 @@ def _splice(data, rng, others):
 
 
 def _put_word(data, rng, _):
-    """A word in place of digits, if there are any after a random place."""
+    """Replace the next digits after a random position with a word."""
     place = _place(data, rng)
     while place < len(data) and not 48 <= data[place] < 58:
         place += 1
@@ -109,7 +109,7 @@ _CHANGES = (_flip_bit, _set_byte, _set_number, _set_number, _cut, _repeat, _spli
 
 
 def _changed_png(data, rng, others):
-    """Changed content of chunks, with check sums that fit."""
+    """Change the content of a chunk, and update the checksums."""
     chunks, place = [], len(_PNG)
     while place + 12 <= len(data):
         (length,) = struct.unpack_from(">I", data, place)
@@ -137,7 +137,7 @@ def _changed_gzip(data, rng, others):
 
 
 def _changed_tags(data, rng, _):
-    """Other numbers in the tags of a TIFF: its name, type, count or value."""
+    """Change numbers in the tags of a TIFF file: code, type, count or value."""
     order, data = "<" if data[:2] == b"II" else ">", bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 3))):
         (start,) = struct.unpack_from(order + "I", data, 4)

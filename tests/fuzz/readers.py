@@ -1,4 +1,4 @@
-"""What must hold for every file, whatever is in it: it is read, or refused in one line."""
+"""Checks of files with arbitrary content: each must be read, or refused in one line."""
 
 import zlib
 
@@ -7,17 +7,17 @@ import numpy as np
 from nnk_image.io import ImageFileError, read, write
 
 MOST_PIXELS = 1 << 16
-_WRITTEN_AGAIN = 4  # one of so many files
+_WRITTEN_AGAIN = 4  # one in this many files
 _EXTENSIONS = {"TIFF": ".tif", "NPY": ".npy", "NIFTI": ".nii"}
 
 
 def check_file(data, folder):
-    """Read a file of these bytes, and write it again; an error says what is wrong.
+    """Read a file with these bytes, and write some files again; raise if a check fails.
 
     Returns
     -------
     bool
-        Whether it was read.
+        Whether the file was read.
     """
     path = folder / "input"
     path.write_bytes(data)
@@ -48,7 +48,7 @@ def _check_content(array, about):
 
 
 def _check_written(array, about, folder):
-    """What was read gives the same file to read, if it can be written."""
+    """Check that the image is the same after writing and reading, if it can be written."""
     target = folder / f"again{_EXTENSIONS.get(about.format, '.tif')}"
     try:
         write(target, array, about)

@@ -1,9 +1,9 @@
-"""Fuzzing for as long as wished; `tests/fuzz/test_fuzz.py` does a little of the same.
+"""Run the fuzzers for a given time or number of cases; `test_fuzz.py` only runs a few cases.
 
     python -P tests/fuzz/run.py readers --seconds 3600
     python -P tests/fuzz/run.py differential --first 0 --cases 20000
 
-`readers` changes files at random; one that is not treated well is left as ``crash-...``.
+`readers` changes files at random; each file that fails is saved as ``crash-...``.
 `differential` prints the number of each case that fails; ``--first NUMBER --cases 1`` repeats it.
 """
 
@@ -33,7 +33,7 @@ def _options():
     what = parser.add_subparsers(dest="what", required=True)
     files = what.add_parser("readers")
     files.add_argument("--seconds", type=int, default=60)
-    files.add_argument("--seed", type=int, help="default: another every time")
+    files.add_argument("--seed", type=int, help="default: a new one each time")
     cases = what.add_parser("differential")
     cases.add_argument("--first", type=int, default=0)
     cases.add_argument("--cases", type=int, default=1000)
@@ -41,7 +41,7 @@ def _options():
 
 
 def readers(options):
-    """Change files and read them; the status of the process."""
+    """Read files with random changes, and return the exit status."""
     check_file, mutate = import_module("readers").check_file, import_module("mutations").mutate
     seeds = list(import_module("seeds").seeds().values())
     rng, end = random.Random(options.seed), time.monotonic() + options.seconds
@@ -57,12 +57,12 @@ def readers(options):
                 kept = Path(f"crash-{zlib.crc32(data):08x}")
                 kept.write_bytes(data)
                 print(f"{kept}:\n{traceback.format_exc()}", flush=True)
-    print(f"{tried} files, {failed} not treated well")
+    print(f"{tried} files, {failed} failed")
     return int(failed > 0)
 
 
 def differential(options):
-    """Cases of the differential fuzzer; the status of the process."""
+    """Run cases of the differential fuzzer, and return the exit status."""
     check, failed = import_module("differential").check, 0
     for number in range(options.first, options.first + options.cases):
         try:

@@ -1,4 +1,4 @@
-"""Small files of every format and kind that is read: what the fuzzer of the readers begins with."""
+"""Small files of every format and kind that is read, as seeds for fuzzing the readers."""
 
 import io
 import tempfile
@@ -11,7 +11,7 @@ from PIL import Image, features
 from nnk_image.io import write
 
 _RNG = np.random.default_rng(20261123)
-_GREY = _RNG.integers(0, 256, (5, 7), dtype=np.uint8)
+_GRAY = _RNG.integers(0, 256, (5, 7), dtype=np.uint8)
 _COLOR = _RNG.integers(0, 256, (5, 7, 3), dtype=np.uint8)
 _CLEAR = _RNG.integers(0, 256, (5, 7), dtype=np.uint8)
 _DEEP = _RNG.integers(0, 65536, (5, 7), dtype=np.uint16)
@@ -21,28 +21,28 @@ _VOLUME = _RNG.integers(0, 65536, (2, 5, 7), dtype=np.uint16)
 
 # Name -> pixels, opacity
 _PICTURES = {
-    "grey.png": (_GREY, None),
+    "grey.png": (_GRAY, None),
     "clear.png": (_COLOR, _CLEAR),
     "deep.png": (_DEEP_COLOR, None),
     "deep_clear.png": (_DEEP, _DEEP[::-1]),
-    "grey.jpg": (_GREY, None),
+    "grey.jpg": (_GRAY, None),
     "colour.jpg": (_COLOR, None),
-    "grey.tif": (_GREY, None),
+    "grey.tif": (_GRAY, None),
     "clear.tif": (_COLOR, _CLEAR),
     "deep.tif": (_DEEP_COLOR, None),
     "float.tif": (_SINGLE, None),
-    "grey.pgm": (_GREY, None),
+    "grey.pgm": (_GRAY, None),
     "colour.ppm": (_COLOR, None),
 }
 
 
 def seeds():
-    """Name -> bytes of a file that is read without an error."""
+    """Return the bytes of valid files, by name."""
     files = {**_by_pillow(), **_by_tifffile(), **_plain_pnm(), "b.npy": _columns_first()}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for name, (pixels, alpha) in _PICTURES.items():
-            profile = None if name.endswith((".pgm", ".ppm")) else b"a profile"  # would be lost
+            profile = None if name.endswith((".pgm", ".ppm")) else b"a profile"  # not stored
             about = {"alpha": alpha, "icc_profile": profile, "dpi": (72.0, 72.0)}
             write(folder / name, pixels, about)
         about = {"axes": "ZYX", "spacing": (2.0, 0.5, 0.5), "unit": "um"}
@@ -55,30 +55,30 @@ def seeds():
 
 
 def _by_pillow():
-    """Kinds of pictures that only others write."""
-    grey, colour = Image.fromarray(_GREY), Image.fromarray(_COLOR)
+    """Return images of kinds that this library reads but does not write."""
+    gray, color = Image.fromarray(_GRAY), Image.fromarray(_COLOR)
     exif = Image.Exif()
-    exif[0x0112] = 6  # to be turned upright
+    exif[0x0112] = 6  # orientation: rotated
     files = {
-        "palette.png": _saved(colour.quantize(7), "PNG", transparency=2),
-        "bits.png": _saved(grey.convert("1"), "PNG"),
-        "key.png": _saved(grey, "PNG", transparency=9),
-        "turned.jpg": _saved(colour, "JPEG", exif=exif, progressive=True),
-        "cmyk.jpg": _saved(colour.convert("CMYK"), "JPEG"),
-        "colour.bmp": _saved(colour, "BMP"),
-        "bits.bmp": _saved(grey.convert("1"), "BMP"),
-        "frames.gif": _saved(grey, "GIF", save_all=True, append_images=[colour.quantize(5)]),
-        "colour.tif": _saved(colour, "TIFF", compression="tiff_lzw"),
-        "jpeg.tif": _saved(colour, "TIFF", compression="jpeg"),
-        "bits.tif": _saved(grey.convert("1"), "TIFF", compression="group4"),
-        "palette.tif": _saved(colour.quantize(7), "TIFF"),
-        "cmyk.tif": _saved(colour.convert("CMYK"), "TIFF"),
+        "palette.png": _saved(color.quantize(7), "PNG", transparency=2),
+        "bits.png": _saved(gray.convert("1"), "PNG"),
+        "key.png": _saved(gray, "PNG", transparency=9),
+        "turned.jpg": _saved(color, "JPEG", exif=exif, progressive=True),
+        "cmyk.jpg": _saved(color.convert("CMYK"), "JPEG"),
+        "colour.bmp": _saved(color, "BMP"),
+        "bits.bmp": _saved(gray.convert("1"), "BMP"),
+        "frames.gif": _saved(gray, "GIF", save_all=True, append_images=[color.quantize(5)]),
+        "colour.tif": _saved(color, "TIFF", compression="tiff_lzw"),
+        "jpeg.tif": _saved(color, "TIFF", compression="jpeg"),
+        "bits.tif": _saved(gray.convert("1"), "TIFF", compression="group4"),
+        "palette.tif": _saved(color.quantize(7), "TIFF"),
+        "cmyk.tif": _saved(color.convert("CMYK"), "TIFF"),
         "lzw16.tif": _saved(Image.fromarray(_DEEP), "TIFF", compression="tiff_lzw"),
-        "packbits.tif": _saved(grey, "TIFF", compression="packbits"),
-        "pages.tif": _saved(grey, "TIFF", save_all=True, append_images=[grey]),
+        "packbits.tif": _saved(gray, "TIFF", compression="packbits"),
+        "pages.tif": _saved(gray, "TIFF", save_all=True, append_images=[gray]),
     }
     for kind in filter(features.check, ("webp", "avif")):
-        files[f"colour.{kind}"] = _saved(colour, kind)
+        files[f"colour.{kind}"] = _saved(color, kind)
     return files
 
 
@@ -89,7 +89,7 @@ def _saved(picture, kind, **options):
 
 
 def _by_tifffile():
-    """Layouts of TIFF: ImageJ, OME, tiles, planes, both byte orders, large offsets, odd numbers."""
+    """Return TIFF files: ImageJ, OME, tiles, planes, both byte orders, BigTIFF, other dtypes."""
     sizes = {"PhysicalSizeX": 0.25, "PhysicalSizeXUnit": "µm", "TimeIncrement": 3.0}
     imagej = {"axes": "ZYX", "spacing": 2.5, "unit": "um", "Labels": ["a", "b"], "finterval": 2.0}
     wide = np.arange(32 * 32, dtype=np.uint16).reshape(32, 32)
@@ -102,7 +102,7 @@ def _by_tifffile():
         "big.tif": _tiff(_VOLUME, bigtiff=True, photometric="minisblack", compression="zlib"),
         "half.tif": _tiff(_SINGLE.astype(np.float16), byteorder=">"),
         "signed.tif": _tiff(_VOLUME.astype(np.int32), photometric="minisblack", metadata=None),
-        "strips.tif": _tiff(_GREY, compression="lzma", rowsperstrip=2),
+        "strips.tif": _tiff(_GRAY, compression="lzma", rowsperstrip=2),
         "white.tif": _tiff(_DEEP, photometric="miniswhite"),
     }
 
@@ -114,7 +114,7 @@ def _tiff(pixels, **options):
 
 
 def _plain_pnm():
-    """Pictures as decimal numbers, and bits."""
+    """Return PNM images stored as decimal numbers or as bits."""
     return {
         "plain.pbm": b"P1\n# bits\n3 2\n1 0 1\n010\n",
         "plain.pgm": b"P2 3 2 15\n0 3 6\n9 12 15\n",

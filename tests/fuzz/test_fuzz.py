@@ -1,4 +1,4 @@
-"""A little of the fuzzing that `run.py` does for as long as wished."""
+"""A short run of the fuzzers; `run.py` can run them for longer."""
 
 import random
 import sys
@@ -15,7 +15,7 @@ SEEDS = seeds.seeds()
 
 
 @pytest.mark.parametrize("name", SEEDS)
-@pytest.mark.filterwarnings("ignore")  # libraries warn of much that is read all the same
+@pytest.mark.filterwarnings("ignore")  # libraries warn about files that are read anyway
 def test_changed_files_are_read_or_refused(name, tmp_path):
     rng = random.Random(name)
     assert readers.check_file(SEEDS[name], tmp_path)
@@ -31,5 +31,5 @@ def test_same_bits_whatever_computes_them(number):
 
 @pytest.mark.parametrize("number", [150, 6336, 9177, 11274])
 def test_cases_that_once_failed(number):
-    """Windows of unequal sides; noise estimates of colours in other layouts."""
+    """Windows of unequal sides, and noise estimates of colors in other memory layouts."""
     differential.check(number)

@@ -1,4 +1,4 @@
-"""Exact NNK on image graphs."""
+"""Tests of exact NNK weights on image graphs."""
 
 import numpy as np
 import pytest
@@ -10,10 +10,10 @@ IMAGE = standard_image("camera")[80:104, 90:120]
 OPTIONS = {"window": 5, "sigma_d": 1.5, "sigma_f": 25}
 
 
-@pytest.mark.parametrize("colour", [False, True])
-def test_weights_are_those_of_nnls(colour):
-    image = np.dstack([IMAGE, 255 - IMAGE, IMAGE // 2]) if colour else IMAGE
-    options = OPTIONS | ({"channel_axis": -1} if colour else {})
+@pytest.mark.parametrize("color", [False, True])
+def test_weights_match_scipy_nnls(color):
+    image = np.dstack([IMAGE, 255 - IMAGE, IMAGE // 2]) if color else IMAGE
+    options = OPTIONS | ({"channel_axis": -1} if color else {})
     kernel = image_graph(image, directed=True, **options)
     exact = image_graph(image, directed=True, weights="nnk", **options)
     assert exact.directed
@@ -22,7 +22,7 @@ def test_weights_are_those_of_nnls(colour):
             assert exact.adjacency[node, other] == pytest.approx(theta, abs=1e-8)
 
 
-def test_undirected_weights_are_the_larger():
+def test_undirected_weights_are_the_larger_of_both_directions():
     directed = image_graph(IMAGE, directed=True, weights="nnk", **OPTIONS).adjacency
     graph = image_graph(IMAGE, weights="nnk", **OPTIONS)
     assert abs(graph.adjacency - directed.maximum(directed.T)).max() == 0
@@ -30,7 +30,7 @@ def test_undirected_weights_are_the_larger():
     assert np.isfinite(bands).all()
 
 
-def test_masks_and_types():
+def test_masks_and_float32():
     image = np.where(IMAGE > 200, np.nan, IMAGE).astype(np.float32)
     graph = image_graph(image, mask=np.isfinite(image), weights="nnk", **OPTIONS)
     assert graph.adjacency.dtype == np.float32
@@ -39,6 +39,6 @@ def test_masks_and_types():
     assert whole.adjacency.dtype == np.float32
 
 
-def test_bad_weights():
+def test_unknown_weights_are_refused():
     with pytest.raises(ValueError, match="weights='exact' is unknown"):
         image_graph(IMAGE, weights="exact")

@@ -1,4 +1,4 @@
-"""Graphs come back from files bit for bit; files that are no graphs are refused."""
+"""Tests of graph files: round trips keep every bit, and damaged files are refused."""
 
 import io
 import os
@@ -25,7 +25,7 @@ GRAPHS = {
     "bilateral": bilateral_graph(IMAGE, 5),
     "masked": image_graph(IMAGE, 5, mask=MASK),
     "float32": image_graph(IMAGE.astype(np.float32), 5),
-    "colour": image_graph(RNG.integers(0, 9, (3, 4, 5)), sigma_f=2.0, channel_axis=0),
+    "color": image_graph(RNG.integers(0, 9, (3, 4, 5)), sigma_f=2.0, channel_axis=0),
     "underflow": image_graph((IMAGE > 0.5) * 1e4, sigma_f=1.0),
     "no edges": image_graph(IMAGE[:1, :1]),
 }
@@ -83,18 +83,18 @@ def test_saving_is_all_or_nothing(tmp_path, monkeypatch):
     assert_same_graph(ImageGraph.load(path), GRAPHS["nnk"])
 
 
-def test_saving_where_nothing_can_be_saved(tmp_path):
+def test_saving_to_a_folder_or_below_a_missing_one_is_refused(tmp_path):
     with pytest.raises(ValueError, match="is a folder"):
         GRAPHS["nnk"].save(tmp_path)
     with pytest.raises(ValueError, match="does not exist"):
         GRAPHS["nnk"].save(tmp_path / "missing" / "graph.npz")
 
 
-# --- files that are no graphs ------------------------------------------------------------
+# --- files that are not graphs -----------------------------------------------------------
 
 
 def refusal(path):
-    """The message with which a file is refused: one line that names the file."""
+    """Check that a file is refused in one line that names it, and return the message."""
     with pytest.raises(ValueError, match="graph file") as caught:
         ImageGraph.load(path)
     message = str(caught.value)
@@ -104,7 +104,7 @@ def refusal(path):
 
 
 def arrays_of(graph):
-    """What the file of a graph holds."""
+    """Return the arrays in the file of a graph."""
     file = io.BytesIO()
     parts = {name: getattr(graph, name) for name in FIELDS}
     if graph.valid is not None:
@@ -118,7 +118,7 @@ def arrays_of(graph):
 
 
 def crafted(folder, graph=GRAPHS["nnk"], /, without=(), **changed):
-    """A graph file with some arrays changed or left out."""
+    """Write a graph file with some arrays changed or left out, and return its path."""
     path = folder / "crafted.npz"
     arrays = {name: a for name, a in (arrays_of(graph) | changed).items() if name not in without}
     np.savez(path, **arrays)
@@ -126,7 +126,7 @@ def crafted(folder, graph=GRAPHS["nnk"], /, without=(), **changed):
 
 
 def altered(graph=GRAPHS["nnk"], **edits):
-    """CSR arrays of a graph, each changed by a function of its copy."""
+    """Return CSR arrays of a graph, each one replaced or changed by a function."""
     arrays = {}
     for name, edit in edits.items():
         arrays[name] = getattr(graph.adjacency, name).copy()
@@ -135,7 +135,7 @@ def altered(graph=GRAPHS["nnk"], **edits):
 
 
 def put(position, value):
-    """Change one entry of an array."""
+    """Return a function that changes one entry of an array."""
 
     def edit(array):
         array[position] = value
@@ -145,7 +145,7 @@ def put(position, value):
 
 
 def far_edge(both_ways):
-    """CSR arrays of a graph on 5x6 pixels whose one edge is longer than the window of 5."""
+    """Return CSR arrays of a graph of 5x6 pixels whose only edge leaves the window of 5."""
     indptr = np.zeros(31, np.int32)
     indptr[1:] = 1
     if both_ways:
@@ -154,7 +154,7 @@ def far_edge(both_ways):
     return {"indptr": indptr, "indices": indices, "data": np.ones(1 + both_ways)}
 
 
-def test_the_crafted_file_is_a_graph_when_nothing_is_changed(tmp_path):
+def test_crafted_file_without_changes_is_a_graph(tmp_path):
     for graph in GRAPHS.values():
         assert_same_graph(ImageGraph.load(crafted(tmp_path, graph)), graph)
 
@@ -228,7 +228,7 @@ def test_missing_arrays_are_named(name, tmp_path):
 
 
 class Trap:
-    """Runs code where it is unpickled."""
+    """An object that runs code when it is unpickled."""
 
     def __reduce__(self):
         return os.mkdir, ("trap-was-sprung",)
@@ -244,7 +244,7 @@ def test_pickled_objects_are_not_executed(name, tmp_path, monkeypatch):
 
 
 def archive(**members):
-    """A zip file of the given members, bytes or arrays; a suffix may stand after `__`."""
+    """Return a zip file of the members, bytes or arrays; `__` in a name stands for a dot."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as out:
         for name, content in members.items():
@@ -257,21 +257,21 @@ def archive(**members):
 
 
 def graph_with(**members):
-    """A graph file with members put in place of the arrays of that name."""
+    """Return a graph file in which the members replace the arrays of the same name."""
     replaced = {name.partition("__")[0] for name in members}
     arrays = arrays_of(GRAPHS["nnk"])
     return archive(**{name: arrays[name] for name in arrays.keys() - replaced}, **members)
 
 
 def npy_of_length(n):
-    """A .npy file that promises n float64 numbers and holds one."""
+    """Return a .npy file whose header claims n float64 numbers, but that has only one."""
     file = io.BytesIO()
     header = {"descr": "<f8", "fortran_order": False, "shape": (n,)}
     np.lib.format.write_array_header_1_0(file, header)
     return file.getvalue() + bytes(8)
 
 
-ALIEN = {
+OTHER_KINDS = {
     "empty file": b"",
     "text": b"no graph at all",
     "one .npy array": npy_of_length(1),
@@ -283,15 +283,15 @@ ALIEN = {
 }
 
 
-@pytest.mark.parametrize("content", ALIEN.values(), ids=ALIEN)
-def test_alien_files_are_refused(content, tmp_path):
+@pytest.mark.parametrize("content", OTHER_KINDS.values(), ids=OTHER_KINDS)
+def test_files_of_other_kinds_are_refused(content, tmp_path):
     path = tmp_path / "alien.npz"
     path.write_bytes(content)
     refusal(path)
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(TypeError, match="int"):  # not a file that is open already
+    with pytest.raises(TypeError, match="int"):  # file descriptors are not accepted
         ImageGraph.load(0)
     with pytest.raises(FileNotFoundError, match=r"missing\.npz"):
         ImageGraph.load(tmp_path / "missing.npz")
@@ -308,7 +308,7 @@ def test_unreadable_files(tmp_path):
 
 
 def saved(graph, compression):
-    """The bytes of a graph file."""
+    """Return the bytes of a graph file."""
     file = io.BytesIO()
     save = np.savez_compressed if compression else np.savez
     save(file, **arrays_of(graph))
@@ -339,7 +339,7 @@ def test_flipped_bits_are_refused_or_harmless(compression, data, tmp_path_factor
     except ValueError as error:
         if not str(error).startswith(f"{path}: "):
             raise
-    else:  # the bits were of the archive, not of the graph
+    else:  # the bits belonged to the archive, not to the graph
         assert_same_graph(back, graph)
 
 

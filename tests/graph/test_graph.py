@@ -1,4 +1,4 @@
-"""The graphs are those of the authors' code and of Algorithm 4 by the book, to the last edge."""
+"""Tests of image graphs against the NNK authors' code, and of Algorithm 4 by brute force."""
 
 import golden_data
 import numpy as np
@@ -6,9 +6,9 @@ import pytest
 from graph_checks import (
     COLOR,
     GRAY,
-    assert_by_the_book,
     assert_canonical,
     assert_equal,
+    assert_matches_brute_force,
     assert_symmetric,
     every_image,
     every_kind,
@@ -39,7 +39,7 @@ def assert_golden(adjacency, golden):
 
 
 @pytest.mark.parametrize("name", GOLDEN_IMAGES)
-def test_nnk_graphs_of_the_authors(name, simd):
+def test_nnk_graphs_match_the_authors_code(name, simd):
     image = golden_data.image_float(name)
     for window, golden in golden_cases(name):
         parameters = image, window, golden.sigma_d, golden.sigma_f
@@ -50,7 +50,7 @@ def test_nnk_graphs_of_the_authors(name, simd):
 
 
 @pytest.mark.parametrize("name", GOLDEN_IMAGES)
-def test_bilateral_graphs_of_the_authors(name, simd):
+def test_bilateral_graphs_match_the_authors_code(name, simd):
     image = golden_data.image_float(name)
     height, width = image.shape
     for window, golden in golden_cases(name):
@@ -69,33 +69,33 @@ def test_bilateral_graphs_of_the_authors(name, simd):
         np.testing.assert_allclose(weights, golden.kernel.data, rtol=1e-14)
 
 
-# --- Algorithm 4 by the book -------------------------------------------------------------
+# --- Algorithm 4 by brute force ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("window", [3, 5, 7, 9])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])
 @pytest.mark.parametrize("channels", [1, 2, 3, 4, 5])
-def test_by_the_book(channels, dtype, window):
+def test_images_match_brute_force(channels, dtype, window):
     rng = np.random.default_rng(channels)
     image = rng.integers(0, 256, (12, 14, channels)) // 17 * 17
     if dtype != np.uint8:
         image = image + rng.normal(0, 8, image.shape)
-    assert_by_the_book(image.astype(dtype), window, 2.0, 25.0)
+    assert_matches_brute_force(image.astype(dtype), window, 2.0, 25.0)
 
 
 @settings(max_examples=150)
 @given(masked_images(), windows, sigmas_d, sigmas_f)
-def test_random_images_by_the_book(masked, window, sigma_d, sigma_f):
+def test_random_images_match_brute_force(masked, window, sigma_d, sigma_f):
     image, valid = masked
-    assert_by_the_book(image, window, sigma_d, sigma_f, valid)
+    assert_matches_brute_force(image, window, sigma_d, sigma_f, valid)
 
 
 @pytest.mark.parametrize("window", [11, 13, 15, 21])
-def test_large_windows_by_the_book(window):
+def test_large_windows_match_brute_force(window):
     rng = np.random.default_rng(window)
     image = rng.integers(0, 12, (15, 23)) * 20
-    assert_by_the_book(image.astype(np.uint8), window, 2.0, 10.0)
-    assert_by_the_book(image + rng.normal(0, 9, image.shape), window, 3.0, 30.0)
+    assert_matches_brute_force(image.astype(np.uint8), window, 2.0, 10.0)
+    assert_matches_brute_force(image + rng.normal(0, 9, image.shape), window, 3.0, 30.0)
 
 
 # --- invariants --------------------------------------------------------------------------
@@ -122,8 +122,8 @@ def test_moving_the_image_permutes_the_graph(image, build, move):
 @pytest.mark.parametrize("window", [5, 11, 13])
 @pytest.mark.parametrize("width", [2, 4, 8, 9, 16, 17, 32])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_strip_has_the_graph_that_it_has_within_a_wide_image(build, window, width, dtype):
-    """Rows of a strip are pruned several at once, those of a wide image one by one."""
+def test_strip_has_the_same_graph_as_within_a_wide_image(build, window, width, dtype):
+    """In narrow images several rows are pruned at once, in wide images one row at a time."""
     rng = np.random.default_rng([window, width])
     wide = np.cumsum(rng.normal(0, 9, (37, 90)), axis=0).astype(dtype)
     mask = np.zeros(wide.shape, bool)
@@ -138,7 +138,7 @@ def test_a_strip_has_the_graph_that_it_has_within_a_wide_image(build, window, wi
 
 @every_kind
 @every_image
-def test_signs_offsets_and_scales_change_nothing(image, build):
+def test_signs_offsets_and_scales_do_not_matter(image, build):
     def adjacency(image, sigma_f=20.0):
         return build(image, 7, 2.0, sigma_f, **options(image)).adjacency
 
@@ -172,18 +172,18 @@ def test_a_constant_image_gives_the_grid(window, dtype):
 
 @settings(max_examples=60)
 @given(images(widths=(1, 70)), windows, sigmas_d, sigmas_f)
-def test_undirected_is_the_union_and_bilateral_the_frame(image, window, sigma_d, sigma_f):
+def test_undirected_graph_is_the_union_with_bilateral_weights(image, window, sigma_d, sigma_f):
     given = options(image, window=window, sigma_d=sigma_d, sigma_f=sigma_f)
     undirected = image_graph(image, **given).adjacency
     directed = image_graph(image, **given, directed=True).adjacency
-    frame = bilateral_graph(image, **given).adjacency
+    bilateral = bilateral_graph(image, **given).adjacency
     assert_symmetric(undirected)
-    assert_symmetric(frame)
+    assert_symmetric(bilateral)
     assert (directed.maximum(directed.T) != undirected).nnz == 0
-    assert (frame.multiply(undirected > 0) != undirected).nnz == 0
+    assert (bilateral.multiply(undirected > 0) != undirected).nnz == 0
 
 
-# --- absent pixels -----------------------------------------------------------------------
+# --- masked pixels -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("image", [GRAY / 2, (GRAY / 3).astype(np.float32), COLOR / 4])
@@ -210,7 +210,7 @@ def test_masked_arrays_hide_their_pixels():
     assert image_graph(np.ma.masked_array(GRAY)).adjacency.nnz == image_graph(GRAY).adjacency.nnz
 
 
-def test_a_pixel_hidden_in_one_channel_is_absent():
+def test_pixel_hidden_in_one_channel_is_masked():
     hidden = np.zeros(COLOR.shape, bool)
     hidden[3, 4, 1] = hidden[7, 0, 2] = True
     graph = image_graph(np.ma.masked_array(COLOR, hidden), channel_axis=-1)

@@ -1,4 +1,4 @@
-"""The pixel grid as a graph, and as candidates of exact NNK."""
+"""Tests of the pixel grid as a graph, and as candidates of exact NNK."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from nnk_image.graph import grid_graph
 
 
 def by_distance(shape, radii):
-    """Links between all pixels that lie within the window of each other."""
+    """Return the adjacency of all pixels that are within the radii of each other."""
     places = np.stack(np.unravel_index(np.arange(np.prod(shape)), shape), axis=1)
     apart = np.abs(places[:, None] - places)
     return (apart <= radii).all(axis=2) & (apart > 0).any(axis=2)
@@ -35,7 +35,7 @@ def test_no_link_is_lost_in_the_largest_window():
     assert grid_graph((63, 63), 63)[[63 * 31 + 31]].nnz == 63 * 63 - 1
 
 
-def test_a_mask_leaves_pixels_out():
+def test_masked_pixels_have_no_links():
     mask = np.ones((4, 5), bool)
     mask[1, 2] = mask[3, 4] = False
     kept = mask.ravel()
@@ -43,11 +43,8 @@ def test_a_mask_leaves_pixels_out():
     np.testing.assert_array_equal(grid_graph((4, 5), mask=mask).toarray(), expected)
 
 
-def test_nnk_of_patches_chooses_within_the_window_only():
-    """The same neighbours and weights as with all pixels as candidates, outside ones at infinity.
-
-    A large distance of its own in every place outside the window lets the kernel vanish there.
-    """
+def test_nnk_of_patches_selects_only_within_the_window():
+    """The weights are those of NNK with exactly the pixels of the window as candidates."""
     rng = np.random.default_rng(0)
     image = rng.random((12, 13))
     patches = np.lib.stride_tricks.sliding_window_view(np.pad(image, 1, mode="edge"), (3, 3))

@@ -1,11 +1,11 @@
-"""Any image in any form is read alike, and what is no image is refused with a cure."""
+"""Tests of how graphs read images: memory layouts, masks, data ranges and refused input."""
 
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
-from graph_checks import assert_by_the_book, assert_equal
+from graph_checks import assert_equal, assert_matches_brute_force
 from random_images import options
 
 from nnk_image import bilateral_graph, image_graph
@@ -27,7 +27,7 @@ def memory_mapped(image, folder):
     return np.load(folder / "image.npy", mmap_mode="r")
 
 
-LAYOUTS = {  # `tests/fuzz/differential.py` has others
+LAYOUTS = {  # `tests/fuzz/differential.py` checks more
     "memory-mapped": memory_mapped,
     "broadcast": lambda image, _: np.broadcast_to(image[:1], image.shape),
     "list": lambda image, _: image.tolist(),
@@ -37,8 +37,8 @@ LAYOUTS = {  # `tests/fuzz/differential.py` has others
 @both
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8, np.int16])
-@pytest.mark.parametrize("image", [GRAY, COLOR], ids=["grey", "colour"])
-def test_layouts_change_nothing(image, dtype, layout, build, tmp_path):
+@pytest.mark.parametrize("image", [GRAY, COLOR], ids=["gray", "color"])
+def test_memory_layout_does_not_matter(image, dtype, layout, build, tmp_path):
     image = (image * 99).astype(dtype)
     form = layout(image, tmp_path)
     if isinstance(form, list):
@@ -63,7 +63,7 @@ def test_masks_of_any_layout(build):
 
 @both
 @pytest.mark.parametrize("image", [GRAY, COLOR, (GRAY * 255).astype(np.uint8)])
-def test_inputs_are_not_touched_nor_outputs_shared(image, build):
+def test_inputs_are_not_modified_and_outputs_share_no_memory(image, build):
     image, mask = image.copy(), MASK.copy()
     image_before, mask_before = image.tobytes(), mask.tobytes()
     graph = build(image, mask=mask, **options(image))
@@ -79,10 +79,10 @@ def test_inputs_are_not_touched_nor_outputs_shared(image, build):
     np.testing.assert_array_equal(graph.valid.tobytes(), mask_before)
 
 
-# --- odd pictures ------------------------------------------------------------------------
+# --- unusual images ----------------------------------------------------------------------
 
 y, x = np.mgrid[:7, :9]
-ODD = {
+UNUSUAL = {
     "black": 0.0 * x,
     "two levels": np.where(x > 4, 200.0, 10.0),
     "one bright pixel": np.where((x == 4) & (y == 3), 255.0, 0.0),
@@ -96,10 +96,10 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("picture", ODD.values(), ids=ODD)
-def test_odd_pictures_by_the_book(picture):
+@pytest.mark.parametrize("picture", UNUSUAL.values(), ids=UNUSUAL)
+def test_unusual_images_match_brute_force(picture):
     for window in (3, 7):
-        assert_by_the_book(picture, window, 2.0, 30.0)
+        assert_matches_brute_force(picture, window, 2.0, 30.0)
 
 
 @both
@@ -109,10 +109,10 @@ def test_images_smaller_than_the_window(shape, build):
     graph = build(image, 11)
     assert graph.shape == graph.degrees.shape == shape
     assert graph.adjacency.shape == (image.size, image.size)
-    assert_by_the_book(image, 11, 2.0, 0.1)
+    assert_matches_brute_force(image, 11, 2.0, 0.1)
 
 
-# --- what is no image --------------------------------------------------------------------
+# --- refused images ----------------------------------------------------------------------
 
 NO_NUMBERS = (complex, object, str, "S4", [("grey", float)], "m8[s]", "M8[s]")
 
@@ -120,7 +120,7 @@ NO_NUMBERS = (complex, object, str, "S4", [("grey", float)], "m8[s]", "M8[s]")
 @both
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ">f8"])
-def test_pixels_that_are_not_finite_are_counted_and_named(dtype, value, build):
+def test_pixels_that_are_not_finite_are_counted_and_located(dtype, value, build):
     image = GRAY.astype(dtype)
     image[3, 7] = image[5, 2] = image[5, 3] = value
     says = rf"3 of 99 pixels are not finite, the first at row 3, column 7 \({value}\).*mask="
@@ -135,7 +135,7 @@ def test_pixels_that_are_not_finite_in_one_channel(build):
     image[2, 4, 1] = np.nan
     with pytest.raises(ValueError, match=r"1 of 99 pixels .* row 2, column 4") as caught:
         build(image, channel_axis=-1)
-    # The cure for a colour image is a mask of pixels, not of samples.
+    # For color images, the message suggests a mask of pixels, not of single values.
     assert "all(" in str(caught.value)
     with pytest.raises(ValueError, match="row 2, column 4"):
         build(np.moveaxis(image, -1, 0), channel_axis=0)
@@ -143,7 +143,7 @@ def test_pixels_that_are_not_finite_in_one_channel(build):
     assert build(image, channel_axis=-1, mask=mask).degrees[2, 4] == 0
 
 
-def test_pixels_that_are_not_finite_beside_the_mask():
+def test_unmasked_pixels_that_are_not_finite():
     image, mask = GRAY.copy(), np.ones(GRAY.shape, bool)
     image[1, 1] = image[4, 4] = np.nan
     mask[1, 1] = False
@@ -162,16 +162,16 @@ def test_pixels_that_are_not_finite_beside_the_mask():
         (Path("camera.png"), r"nnk_image\.io\.read\('camera.png'\)\[0\] reads it"),
     ],
 )
-def test_what_is_no_image(thing, says, build):
+def test_objects_that_are_not_images_are_refused(thing, says, build):
     with pytest.raises(TypeError, match=says):
         build(thing)
 
 
 @both
-def test_sigma_f_for_values_up_to_255(build):
+def test_sigma_f_beyond_the_data_range_is_warned_about(build):
     with pytest.warns(UserWarning, match="sigma_f=25 is more than 5 times .*: 25/255"):
         build(GRAY, sigma_f=25)
-    build(GRAY, sigma_f=2)  # both of these may be meant
+    build(GRAY, sigma_f=2)  # no warning: this and the next may be intended
     build(GRAY, sigma_f=1e6)
     build(255 * GRAY, sigma_f=25)
     build((GRAY > 0.5).astype(np.uint8), sigma_f=25)
@@ -179,7 +179,7 @@ def test_sigma_f_for_values_up_to_255(build):
 
 @both
 @pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0)])
-def test_images_without_pixels(shape, build):
+def test_images_without_pixels_are_refused(shape, build):
     with pytest.raises(ValueError, match=rf"no pixel: shape \({shape[0]}, {shape[1]}\)"):
         build(np.zeros(shape))
     with pytest.raises(ValueError, match="no pixel"):
@@ -207,7 +207,7 @@ def test_images_without_pixels(shape, build):
         ((5, 5, 3), -4, "channel_axis=-4 is outside"),
     ],
 )
-def test_wrong_axes(shape, channel_axis, says, build):
+def test_wrong_numbers_of_axes_are_refused(shape, channel_axis, says, build):
     image = np.zeros(shape)
     for form in (image, np.ma.masked_array(image, image > 0)):
         with pytest.raises(ValueError, match=says):
@@ -216,7 +216,7 @@ def test_wrong_axes(shape, channel_axis, says, build):
 
 @both
 @pytest.mark.parametrize("channel_axis", [1.0, "last", True, (0,)])
-def test_channel_axis_is_an_integer(channel_axis, build):
+def test_channel_axis_must_be_an_integer(channel_axis, build):
     for image in (COLOR, np.ma.masked_array(COLOR, COLOR > 0.5)):
         with pytest.raises(TypeError, match="channel_axis must be an integer or None, not"):
             build(image, channel_axis=channel_axis)
@@ -224,7 +224,7 @@ def test_channel_axis_is_an_integer(channel_axis, build):
 
 @both
 @pytest.mark.parametrize("image", [GRAY, np.ma.masked_array(GRAY, GRAY > 0.9)])
-def test_bad_masks(image, build):
+def test_bad_masks_are_refused(image, build):
     for mask in (np.ones(GRAY.shape, int), GRAY, np.ones(11, int)):
         with pytest.raises(TypeError, match=r"mask must be boolean \(True: the pixel takes part\)"):
             build(image, mask=mask)
@@ -240,7 +240,7 @@ def test_bad_masks(image, build):
 
 @both
 @pytest.mark.parametrize("name", ["sigma_d", "sigma_f"])
-def test_bad_widths(name, build):
+def test_bad_kernel_widths_are_refused(name, build):
     for value in (0, -1, -0.5, np.nan, np.inf, -np.inf, np.float32(0), 0.0):
         with pytest.raises(ValueError, match=rf"{name}=.* must be a finite number > 0 \("):
             build(GRAY, **{name: value})
@@ -252,7 +252,7 @@ def test_bad_widths(name, build):
 
 
 @both
-def test_widths_of_any_real_type(build):
+def test_kernel_widths_of_any_real_type(build):
     expected = build(GRAY, sigma_d=2.5, sigma_f=0.5).adjacency
     for number in (Fraction, np.float32, np.float64, np.longdouble, float):
         found = build(GRAY, sigma_d=number(2.5), sigma_f=number(0.5))
@@ -271,7 +271,7 @@ def test_parameters_are_checked_before_pixels(parameter, build):
         build(np.full((4, 4), np.nan), **parameter)
 
 
-# --- the range of values -----------------------------------------------------------------
+# --- data range --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_parameters_are_checked_before_pixels(parameter, build):
     ],
     ids=lambda value: str(getattr(value, "dtype", value)),
 )
-def test_data_ranges_that_are_known(image, data_range):
+def test_known_data_ranges(image, data_range):
     assert data_range_of(check_image(image)) == data_range
     for build in (image_graph, bilateral_graph):
         assert build(image).sigma_f == data_range * 10 / 255
@@ -300,7 +300,7 @@ def test_data_ranges_that_are_known(image, data_range):
     [GRAY * 1.5, GRAY - 0.5, (GRAY * 200).astype(np.int16), (GRAY * 9).astype(np.uint32)],
     ids=["above one", "negative", "int16", "uint32"],
 )
-def test_data_ranges_that_are_not_known(image, build):
+def test_unknown_data_ranges_are_refused(image, build):
     says = rf"data range of this {image.dtype} image with values from .* pass sigma_f"
     with pytest.raises(ValueError, match=says):
         build(image)
@@ -308,7 +308,7 @@ def test_data_ranges_that_are_not_known(image, build):
 
 
 @both
-def test_a_12_bit_image_in_16_bits_is_reported(build):
+def test_12_bit_image_in_16_bits_is_warned_about(build):
     image = (GRAY / GRAY.max() * 4095).astype(np.uint16)
     with pytest.warns(UserWarning, match="uint16 image are 4095 at most.* pass sigma_f") as found:
         build(image)
@@ -316,7 +316,7 @@ def test_a_12_bit_image_in_16_bits_is_reported(build):
     build(image, sigma_f=160)
 
 
-def test_hidden_pixels_do_not_count_in_the_data_range():
+def test_masked_pixels_do_not_affect_the_data_range():
     image = GRAY.copy()
     image[2, 3] = 1000
     assert data_range_of(check_image(image, mask=image <= 1)) == 1
@@ -326,7 +326,7 @@ def test_hidden_pixels_do_not_count_in_the_data_range():
 
 
 @pytest.mark.parametrize("channel_axis", [0, 1, 2, -1, -2, -3])
-def test_colour_images_come_back_to_their_axes(channel_axis):
+def test_color_images_are_restored_to_their_axes(channel_axis):
     image = np.moveaxis(COLOR, -1, channel_axis)
     checked = check_image(image, channel_axis)
     assert checked.shape == (9, 11)
@@ -335,7 +335,7 @@ def test_colour_images_come_back_to_their_axes(channel_axis):
     np.testing.assert_array_equal(checked.restore(checked.pixels), image)
 
 
-def test_grey_images_come_back_to_two_axes():
+def test_gray_images_are_restored_to_two_axes():
     checked = check_image(GRAY)
     assert checked.channels == 1
     np.testing.assert_array_equal(checked.restore(checked.pixels), GRAY)

@@ -1,4 +1,4 @@
-"""Graphs of more than 2^31 entries have int64 indices, and all else stays the same."""
+"""Tests of int64 indices, used for more than 2^31 entries: all results stay the same."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ def directed_graph(image, **options):
 
 @pytest.fixture
 def low_limit(monkeypatch):
-    """Graphs have int64 indices from 100 entries on."""
+    """Return a function that makes graphs of 100 entries or more use int64 indices."""
 
     def lower():
         monkeypatch.setattr(memory, "INDEX32_LIMIT", 100)
@@ -28,7 +28,7 @@ def low_limit(monkeypatch):
 
 @pytest.mark.parametrize("build", [image_graph, directed_graph, bilateral_graph])
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
-def test_int64_graphs_are_the_int32_ones(low_limit, build, dtype):
+def test_int64_graphs_equal_int32_graphs(low_limit, build, dtype):
     images = [
         (GRAY.astype(dtype), {"sigma_f": 10}),
         ((COLOR * 255).astype(dtype), {"sigma_f": 20, "channel_axis": 2}),
@@ -51,7 +51,7 @@ def test_int64_graphs_are_the_int32_ones(low_limit, build, dtype):
 @pytest.mark.parametrize("build", [image_graph, bilateral_graph])
 def test_wavelets_of_int64_graphs(low_limit, build, laplacian):
     def results(graph):
-        directed = replace(graph, directed=True)  # its edges go both ways all the same
+        directed = replace(graph, directed=True)  # its edges are symmetric anyway
         for given in (graph, stored(graph, "f4"), directed, graph.adjacency):
             wavelets = SpectralGraphWavelets(given, order=20, laplacian=laplacian)
             yield wavelets.lmax, wavelet_sum(wavelets, GRAY.reshape(wavelets.shape))
@@ -73,7 +73,7 @@ def test_wavelets_refuse_a_directed_int64_graph(low_limit):
     assert str(wide.value) == str(narrow.value)
 
 
-def test_everything_below_the_int32_limit_is_as_above(low_limit):
+def test_denoising_and_energies_do_not_depend_on_the_index_type(low_limit):
     def results():
         compaction = nnk_image.energy_compaction(GRAY, n_jobs=2)
         return [
@@ -86,7 +86,7 @@ def test_everything_below_the_int32_limit_is_as_above(low_limit):
     assert results() == expected
 
 
-def test_int64_graphs_are_written_and_read(low_limit, tmp_path):
+def test_int64_graphs_are_saved_and_loaded(low_limit, tmp_path):
     low_limit()
     graph = image_graph(GRAY)
     graph.save(tmp_path / "graph.npz")

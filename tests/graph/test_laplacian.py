@@ -1,4 +1,4 @@
-"""Laplacians by their definitions, and an interval that always holds their spectrum."""
+"""Tests of Laplacians against their definitions, and of the bound on their spectrum."""
 
 import dense
 import networkx as nx
@@ -35,7 +35,7 @@ def bound_of(graph, kind, n_jobs=1):
 
 
 @given(graphs(), st.sampled_from(KINDS))
-def test_laplacian_is_its_definition(matrix, kind):
+def test_laplacian_matches_its_definition(matrix, kind):
     result = laplacian(sp.csr_array(matrix), kind)
     assert result.has_canonical_format
     expected = dense.laplacian(matrix, kind)
@@ -95,7 +95,7 @@ def with_wide_indices():
     ],
     ids=lambda a: f"{type(a).__name__}-{a.dtype}",
 )
-def test_any_sparse_matrix_is_the_same_graph(adjacency):
+def test_any_sparse_format_gives_the_same_graph(adjacency):
     before = adjacency.copy()
     result = check_adjacency(adjacency)
     np.testing.assert_array_equal(result.toarray(), PATH)
@@ -107,13 +107,13 @@ def test_any_sparse_matrix_is_the_same_graph(adjacency):
     assert not np.shares_memory(result.data, getattr(adjacency, "data", np.empty(0)))
 
 
-def test_an_array_of_float16_is_a_graph():
+def test_float16_arrays_are_accepted():
     np.testing.assert_array_equal(check_adjacency(PATH.astype(np.float16)).toarray(), PATH)
 
 
 @pytest.mark.parametrize("form", [sp.coo_array, sp.csr_array])
 @pytest.mark.parametrize(("dtype", "weight"), [("u1", 200), ("i1", 100), ("u2", 40_000), ("f8", 1)])
-def test_duplicates_add_up_beyond_their_dtype(form, dtype, weight):
+def test_duplicates_add_up_beyond_the_range_of_their_dtype(form, dtype, weight):
     data, row, column = np.full(4, weight, dtype), [0, 0, 1, 1], [1, 1, 0, 0]
     parts = (data, (row, column)) if form is sp.coo_array else (data, column, [0, 2, 4])
     matrix = form(parts, shape=(2, 2))
@@ -149,7 +149,7 @@ def test_bad_adjacency_is_refused(adjacency, error, says):
         check_adjacency(adjacency)
 
 
-def test_every_form_of_a_graph_is_the_same_graph():
+def test_any_type_of_graph_gives_the_same_graph():
     weighted = nx.Graph()
     weighted.add_nodes_from(range(3))
     weighted.add_weighted_edges_from([(0, 1, 2.0), (1, 2, 3.0)])
@@ -167,7 +167,7 @@ def test_every_form_of_a_graph_is_the_same_graph():
 
 
 @pytest.mark.parametrize(("dtype", "rounding"), [(np.float64, 1e-15), (np.float32, 2e-7)])
-def test_rounding_is_not_asymmetry(dtype, rounding):
+def test_asymmetry_due_to_rounding_is_accepted(dtype, rounding):
     matrix = (PATH * (1 + np.triu(np.full((3, 3), rounding)))).astype(dtype)
     matrix[0, 2] = rounding  # 0 in the other direction
     assert (matrix != matrix.T).any()
@@ -180,7 +180,7 @@ def test_rounding_is_not_asymmetry(dtype, rounding):
         check_adjacency((PATH + 1e-5 * np.triu(PATH)).astype(dtype))
 
 
-def test_the_laplacian_is_that_of_the_pygsp_graph():
+def test_laplacian_must_be_that_of_the_pygsp_graph():
     graph = Graph(sp.csr_matrix(1.0 * PATH), lap_type="normalized")
     with pytest.raises(ValueError, match=r"lap_type='normalized' .* give laplacian='normalized'"):
         SpectralGraphWavelets(graph)
@@ -191,7 +191,7 @@ def test_the_laplacian_is_that_of_the_pygsp_graph():
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-# --- the interval ------------------------------------------------------------------------
+# --- the bound on the spectrum -----------------------------------------------------------
 
 
 @given(graphs(), st.sampled_from(KINDS))
@@ -203,7 +203,7 @@ def test_no_eigenvalue_exceeds_the_bound(matrix, kind):
 
 
 def random_adjacency(seed):
-    """A random graph: sparse or full, with weights alike or over many orders of magnitude."""
+    """Return a random adjacency: sparse or dense, with similar or very different weights."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 80))
     weights = rng.random((n, n)) < rng.choice([0.02, 0.1, 0.5, 1])
@@ -226,7 +226,7 @@ HARD = {
 
 
 @pytest.mark.parametrize(("dtype", "first"), [(np.float32, 0), (np.float64, 500)])
-def test_the_interval_of_hard_and_random_graphs(dtype, first):
+def test_bound_of_hard_and_random_graphs(dtype, first):
     matrices = [*HARD.values(), *(random_adjacency(first + seed) for seed in range(500))]
     ratios = []
     for matrix in matrices:
@@ -241,8 +241,8 @@ def test_the_interval_of_hard_and_random_graphs(dtype, first):
     assert np.median(ratios) < 1.7
 
 
-def test_the_interval_of_a_photograph():
-    """Guaranteed, and within the range that the documentation gives."""
+def test_bound_of_the_graph_of_a_photograph():
+    """The bound holds, and is as tight as documented."""
     graph = image_graph(standard_image("camera"))
     laplacian = graph.laplacian().astype(float)
     true = eigsh(laplacian, 1, which="LA", return_eigenvectors=False)[0]
@@ -252,7 +252,7 @@ def test_the_interval_of_a_photograph():
 
 
 def random_bilateral_graph(seed, dtype):
-    """Of noise, a constant, a chessboard or black and white, in any window, also of a volume."""
+    """Return the graph of a 2-D or 3-D image: noise, a constant, a checkerboard or random bits."""
     rng = np.random.default_rng(seed)
     axes = int(rng.integers(2, 4))
     shape = tuple(rng.integers(1, 11 if axes == 2 else 5, axes))
@@ -270,8 +270,8 @@ def random_bilateral_graph(seed, dtype):
 
 @pytest.mark.filterwarnings("ignore:sigma_")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_interval_of_bilateral_graphs(dtype):
-    """Guaranteed, by the shift alone too, and never above that of the matrix."""
+def test_bound_of_bilateral_graphs(dtype):
+    """The bound and the shift hold, and the bound is not above that of the plain matrix."""
     for seed in range(200):
         graph = random_bilateral_graph(seed, dtype)
         adjacency = graph.adjacency.toarray().astype(float)
@@ -285,7 +285,7 @@ def test_the_interval_of_bilateral_graphs(dtype):
 
 
 @pytest.mark.parametrize("window", [3, 5, 11, (1, 7)])
-def test_the_shift_is_the_least_eigenvalue_of_a_flat_image(window):
+def test_shift_is_the_smallest_eigenvalue_for_a_flat_image(window):
     graph = bilateral_graph(np.zeros((40, 40)), window)
     least = np.linalg.eigvalsh(graph.adjacency.toarray())[0]
     assert 1 <= shift_of(graph) / -least < 1.02
@@ -293,7 +293,7 @@ def test_the_shift_is_the_least_eigenvalue_of_a_flat_image(window):
 
 
 @pytest.mark.parametrize("name", ["brick", "grass"])
-def test_the_interval_of_the_bilateral_graph_of_a_photograph(name):
+def test_bound_of_the_bilateral_graph_of_a_photograph(name):
     graph = bilateral_graph(standard_image(name)[:96, :96])
     true = eigsh(graph.laplacian(), 1, which="LA", return_eigenvectors=False)[0]
     assert 1 <= bound_of(graph, "combinatorial") / true <= 1.02
@@ -301,7 +301,7 @@ def test_the_interval_of_the_bilateral_graph_of_a_photograph(name):
 
 @given(st.integers(1, 30), st.floats(1e-6, 1e6), st.integers(0, 5), st.sampled_from(KINDS))
 def test_bound_is_reached_by_stars(leaves, weight, isolated, kind):
-    """A star's largest eigenvalue is leaves + 1 times the weight, or 2: no slack to hide in."""
+    """The largest eigenvalue of a star, leaves + 1 times the weight or 2, equals the bound."""
     n = leaves + 1 + isolated
     matrix = np.zeros((n, n))
     matrix[: leaves + 1, : leaves + 1] = star(leaves, weight)
@@ -316,10 +316,10 @@ def test_bound_is_reached_by_stars(leaves, weight, isolated, kind):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", KINDS)
-def test_bound_is_a_plain_number_for_any_split(dtype, kind, monkeypatch):
+def test_bound_is_a_float_that_does_not_depend_on_chunks(dtype, kind, monkeypatch):
     image = np.random.default_rng(5).random((17, 13)).astype(dtype)
     mask = np.ones(image.shape, bool)
-    mask[5:9] = False  # rows of isolated nodes, and bands made of nothing else
+    mask[5:9] = False  # isolated nodes, also whole chunks of them
     adjacency = image_graph(image, window=5, sigma_f=0.1, mask=mask).adjacency
     whole = bound_of(adjacency, kind)
     assert type(whole) is float
@@ -349,7 +349,7 @@ def test_lanczos_brackets_an_eigenvalue(matrix, kind, steps):
 @given(
     graphs(most_nodes=20, least=0.1, largest=10), st.sampled_from(["combinatorial", "normalized"])
 )
-def test_lanczos_is_exact_once_it_has_seen_the_whole_space(matrix, kind):
+def test_lanczos_is_exact_with_enough_steps(matrix, kind):
     matrix = dense.laplacian(matrix, kind)
     ritz, _ = estimate(matrix)
     assert ritz == pytest.approx(np.linalg.eigvalsh(matrix)[-1], rel=1e-6, abs=1e-12)
@@ -365,5 +365,5 @@ def test_lanczos_is_deterministic_and_leaves_the_start_alone():
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
-def test_lanczos_of_nothing_is_zero(n):
+def test_lanczos_of_a_zero_matrix_is_zero(n):
     assert estimate(np.zeros((n, n))) == (0, 0)

@@ -1,29 +1,29 @@
-"""One image in many types, orders and scales gives one graph, whatever the threads."""
+"""Tests that the dtype, channel axis and scale of an image do not change its graph."""
 
 import numpy as np
 import pytest
 from graph_checks import (
     COLOR,
     GRAY,
-    assert_by_the_book,
     assert_canonical,
     assert_equal,
+    assert_matches_brute_force,
     every_kind,
 )
 from random_images import options
 
 from nnk_image import image_graph
 
-# --- one image, many forms ---------------------------------------------------------------
+# --- dtypes and channel axes -------------------------------------------------------------
 
 
 @every_kind
 @pytest.mark.filterwarnings("ignore:sigma_f=.* range of the image, 0 to 1")  # 10 for booleans
-@pytest.mark.parametrize("image", [GRAY, COLOR], ids=["grey", "colour"])
+@pytest.mark.parametrize("image", [GRAY, COLOR], ids=["gray", "color"])
 @pytest.mark.parametrize(
     "dtype", ["?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", ">u2", ">i4", ">f8", "f8"]
 )
-def test_integers_are_as_their_float64_copy(dtype, image, build):
+def test_integers_give_the_graph_of_their_float64_copy(dtype, image, build):
     values = image // 128 if dtype == "?" else image // 2 if dtype == "i1" else image
     for sigma_f in (0.7, 10.0, 25.4):
         given = options(image, window=9, sigma_d=2.0, sigma_f=sigma_f)
@@ -32,7 +32,7 @@ def test_integers_are_as_their_float64_copy(dtype, image, build):
         assert_equal(build(values.astype(dtype), **given).adjacency, expected)
 
 
-def test_more_channels_than_exact_in_float32():
+def test_more_channels_than_float32_sums_exactly():
     rng = np.random.default_rng(7)
     image = rng.integers(0, 2, (6, 7, 65), dtype=np.uint8) * 255
     for channels in (64, 65):
@@ -58,13 +58,13 @@ def test_channel_axis(channel_axis):
     assert_equal(found.adjacency, expected.adjacency)
 
 
-def test_one_channel_is_grey():
+def test_one_channel_equals_a_gray_image():
     assert_equal(
         image_graph(GRAY[..., None], channel_axis=2).adjacency, image_graph(GRAY).adjacency
     )
 
 
-# --- limits of the number types ----------------------------------------------------------
+# --- limits of the dtypes ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("dtype", "far"), [(np.float32, 13), (np.float64, 37.5)])
@@ -73,12 +73,12 @@ def test_weights_that_underflow_are_counted_and_left_out(dtype, far, simd):
     levels = np.array([0, 1, far - 0.1, far + 0.1, 60])
     image = levels[np.random.default_rng(9).integers(0, 5, (4, 67))].astype(dtype)
     assert image_graph(image, 5, 1.5, 1.0).n_underflow > 10
-    assert_by_the_book(image, 5, 1.5, 1.0)
+    assert_matches_brute_force(image, 5, 1.5, 1.0)
 
 
 @pytest.mark.parametrize(("dtype", "largest"), [(np.float32, 30), (np.float64, 400)])
 @every_kind
-def test_scales_within_the_number_type_change_nothing(build, dtype, largest):
+def test_scales_within_the_range_of_the_dtype_do_not_matter(build, dtype, largest):
     image = (GRAY / 255).astype(dtype)
     plain = build(image, 7, 2.0, 0.125).adjacency
     for exponent in (-largest, largest):
@@ -87,7 +87,7 @@ def test_scales_within_the_number_type_change_nothing(build, dtype, largest):
 
 
 def unless_refused(build, *arguments):
-    """The adjacency, or None where the numbers are too large or too small for it."""
+    """Return the adjacency, or None if the values are refused as too large or too small."""
     try:
         return build(*arguments).adjacency
     except ValueError as refusal:
@@ -98,7 +98,7 @@ def unless_refused(build, *arguments):
 
 @pytest.mark.parametrize(("dtype", "lowest"), [(np.float32, -145), (np.float64, -1060)])
 @every_kind
-def test_scales_beyond_the_number_type_are_refused(build, dtype, lowest):
+def test_scales_beyond_the_range_of_the_dtype_are_refused(build, dtype, lowest):
     image = (GRAY / 256).astype(dtype)
     plain = build(image, 7, 2.0, 0.125).adjacency
     scales = range(lowest, np.finfo(dtype).maxexp, 37)

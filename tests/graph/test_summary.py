@@ -1,4 +1,4 @@
-"""Figures of a graph: right, as JSON and as text."""
+"""Tests of the summary of a graph: correct figures, also as JSON and as text."""
 
 import json
 
@@ -24,14 +24,14 @@ every_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
 
 
 def pairs_within_window(graph):
-    """Ordered pairs of present pixels at most half a window apart, counted one by one."""
+    """Count ordered pairs of valid pixels that are at most half a window apart."""
     y, x = np.nonzero(np.ones(graph.shape, bool) if graph.valid is None else graph.valid)
     far = np.maximum(abs(y[:, None] - y), abs(x[:, None] - x))
     return int(((far > 0) & (far <= graph.window // 2)).sum())
 
 
 @every_graph
-def test_figures(graph):
+def test_figures_of_the_summary(graph):
     figures = summary(graph)
     dense = graph.adjacency.toarray()
     nodes = slice(None) if graph.valid is None else graph.valid.ravel()
@@ -56,7 +56,7 @@ def test_the_bilateral_graph_has_no_reduction():
         assert "fewer" not in lines_of(GRAPHS[name])["edges"]
 
 
-def test_lines_tell_what_is_special():
+def test_lines_mention_special_properties():
     assert "directed" in lines_of(GRAPHS["directed"])["graph"]
     assert lines_of(GRAPHS["masked"])["masked"] == f"{(~HOLES).sum()} pixels"
     assert lines_of(GRAPHS["one pixel"])["isolated"] == "1 pixels without neighbors"

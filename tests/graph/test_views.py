@@ -1,4 +1,4 @@
-"""What a graph says of itself, and what other libraries are given of it."""
+"""Tests of the attributes and repr of a graph, and of its conversion for other libraries."""
 
 import contextlib
 import sys
@@ -48,7 +48,7 @@ def test_counts_of_a_directed_graph():
     np.testing.assert_allclose(DIRECTED.degrees.ravel(), DIRECTED.adjacency.sum(axis=1))
 
 
-def test_attributes_are_what_was_asked_for():
+def test_attributes_are_the_given_parameters():
     graph = bilateral_graph(IMAGE, np.int32(9), 3, np.float32(0.5), mask=HOLES)
     assert (graph.kind, graph.window, graph.sigma_d, graph.sigma_f) == ("bilateral", 9, 3.0, 0.5)
     assert graph.directed is False
@@ -121,7 +121,7 @@ def test_the_adjacency_cannot_be_changed(kind):
         lambda matrix: matrix.indptr.fill(0),
     )
     for change in changes:
-        with contextlib.suppress(ValueError):  # read-only, or done to the caller's own matrix
+        with contextlib.suppress(ValueError):  # read-only, or applied to a copy
             change(graph.adjacency)
         assert (graph.adjacency != before).nnz == 0
     assert graph.adjacency.has_canonical_format

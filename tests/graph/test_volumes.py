@@ -1,10 +1,10 @@
-"""Graphs of volumes and sequences, beside a brute force over all candidates in plain Python."""
+"""Tests of graphs of volumes and sequences, also against brute force in plain Python."""
 
 import itertools
 
 import numpy as np
 import pytest
-from volume_cases import assert_volume_by_the_book, edges, neighbours
+from volume_cases import assert_volume_matches_brute_force, brute_force_edges, edges
 
 import nnk_image
 from nnk_image import ImageGraph, bilateral_graph, image_graph, plotting
@@ -12,8 +12,8 @@ from nnk_image.graph.summary import summary
 
 
 @pytest.mark.parametrize("number", range(60))
-def test_brute_force_finds_the_same_edges(number):
-    assert_volume_by_the_book(number)
+def test_random_volumes_match_brute_force(number):
+    assert_volume_matches_brute_force(number)
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 1, 7), (7, 1, 1), (1, 7, 1), (2, 1, 2, 1)])
@@ -23,18 +23,18 @@ def test_thin_volumes(shape):
     graph = image_graph(values, sigma_f=1, spacing=ones, directed=True)
     sides = (5 if len(shape) == 3 else 3,) * len(shape)
     everywhere = np.ones(shape, bool)
-    assert edges(graph) == neighbours(
+    assert edges(graph) == brute_force_edges(
         values[..., None], sides, 2.0, 1.0, np.ones(len(shape)), everywhere
     )
 
 
 @pytest.mark.parametrize("spacing", [(1, 1, 1e6), (1e6, 1, 1), (2.0**20, 2.0**20, 1)])
 def test_extreme_spacing(spacing):
-    """Rounding hides there which of two neighbours is nearer."""
+    """Rounding may hide which of two neighbors is nearer."""
     values = np.random.default_rng(2).normal(0, 25, (3, 5, 9))
     graph = image_graph(values, sigma_d=2e6, sigma_f=2e7, spacing=spacing, directed=True)
     everywhere = np.ones(values.shape, bool)
-    found = neighbours(values[..., None], (5, 5, 5), 2e6, 2e7, np.array(spacing), everywhere)
+    found = brute_force_edges(values[..., None], (5, 5, 5), 2e6, 2e7, np.array(spacing), everywhere)
     assert edges(graph) == found
 
 
@@ -45,7 +45,7 @@ def test_spacing_whose_squares_are_out_of_range_is_refused(spacing):
 
 
 @pytest.mark.parametrize("build", [image_graph, bilateral_graph])
-def test_a_width_in_pixels_beside_a_spacing_in_nanometers_is_warned_of(build):
+def test_sigma_d_in_other_units_than_spacing_is_warned_about(build):
     image = np.zeros((5, 5))
     with pytest.warns(UserWarning, match="give sigma_d in the units of spacing"):
         assert build(image, spacing=500).n_edges == 0
@@ -76,7 +76,7 @@ def test_weights_are_the_kernel_in_units_of_the_spacing():
         assert graph.adjacency[i, j] == pytest.approx(np.exp(-square) if near else 0, rel=1e-12)
 
 
-def test_files_keep_volumes(tmp_path):
+def test_graphs_of_volumes_are_saved_and_loaded(tmp_path):
     volume = np.random.default_rng(0).normal(size=(4, 5, 6))
     mask = volume > -1
     graph = image_graph(volume, (3, 5, 5), sigma_f=1, spacing=(2, 1, 1), mask=mask)
@@ -110,12 +110,12 @@ def test_exact_weights_of_a_volume():
         ((5, 6, 7), {"mask": np.ones((5, 6), bool)}, "mask has shape"),
     ],
 )
-def test_errors_teach(shape, options, says):
+def test_error_messages(shape, options, says):
     with pytest.raises(ValueError, match=says):
         image_graph(np.zeros(shape), **{"sigma_f": 1} | options)
 
 
-def test_figures_and_plots_of_volumes():
+def test_summary_of_volumes_and_refused_plots():
     volume = np.random.default_rng(0).normal(size=(5, 20, 30))
     graph = image_graph(volume, 3, sigma_f=1)
     whole = bilateral_graph(volume, 3, sigma_f=1)
@@ -126,7 +126,7 @@ def test_figures_and_plots_of_volumes():
             plot(graph)
 
 
-def test_where_a_value_is_not_finite():
+def test_position_of_a_value_that_is_not_finite_is_reported():
     volume = np.zeros((5, 6, 7))
     volume[1, 2, 3] = np.inf
     with pytest.raises(ValueError, match=r"the first at position \(1, 2, 3\)"):

@@ -1,4 +1,4 @@
-"""The window's geometry is all that Algorithm 4 knows of positions."""
+"""Tests of the geometry of the window: offsets and threshold factors of Algorithm 4."""
 
 import numpy as np
 import pytest
@@ -10,12 +10,12 @@ SIZES = (3, 5, 7, 9, 11, 13, 15, 21, MAX_WINDOW)
 
 
 def window_of(side):
-    """The `Window` of an image, with any window side."""
+    """Return the `Window` of an image for the given side."""
     return window_on((99, 99), side, (1.0, 1.0))[0]
 
 
 def delta_of(window):
-    """Threshold factors of all pairs of its offsets."""
+    """Return the threshold factors of all pairs of offsets of a window."""
     return pair_deltas(window.offsets, window.spacing)
 
 
@@ -26,7 +26,7 @@ def can_prune(size):
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_offsets_are_the_window_by_distance(size):
+def test_offsets_cover_the_window_in_order_of_distance(size):
     window = window_of(size)
     r = size // 2
     every = {(y, x) for y in range(-r, r + 1) for x in range(-r, r + 1)} - {(0, 0)}
@@ -55,7 +55,7 @@ def test_threshold_factors(size):
 
 
 @pytest.mark.parametrize("size", [3, 5, 7, 11, 13])
-def test_the_near_pass_tests_every_candidate_pair_of_its_pruners(size):
+def test_near_pass_tests_each_offset_against_all_near_pruners(size):
     offsets, delta = window_of(size).offsets, delta_of(window_of(size))
     starts, pruners = _pairs((offsets**2).sum(axis=1), delta, min(N_NEAR, len(offsets)))
     assert (np.diff(starts) % _core.PAIRS_AT_ONCE == 0).all()
@@ -72,14 +72,14 @@ def test_spatial_kernel():
 
 
 @pytest.mark.parametrize("size", [3, np.int64(11), np.uint8(63)])
-def test_good_sizes(size):
+def test_valid_window_sizes(size):
     checked = check_window(size)
     assert checked == size
     assert type(checked) is int
 
 
 @pytest.mark.parametrize("size", [-3, 0, 1, 2, 4, 10, 65, 10**9 + 1, np.int16(6)])
-def test_sizes_out_of_range(size):
+def test_window_sizes_out_of_range_are_refused(size):
     with pytest.raises(ValueError, match=rf"window={size} must be odd, from 3 to 63"):
         check_window(size)
 
@@ -94,7 +94,7 @@ def test_sizes_out_of_range(size):
         (17, 3, ValueError, "holds 4913 pixels in 3 axes, but at most 3969"),
     ],
 )
-def test_sides_for_each_axis(size, axes, error, says):
+def test_window_sides_for_each_axis(size, axes, error, says):
     with pytest.raises(error, match=says):
         check_window(size, axes)
     assert check_window((1, 3, 5), 3) == (1, 3, 5)
@@ -102,6 +102,6 @@ def test_sides_for_each_axis(size, axes, error, says):
 
 
 @pytest.mark.parametrize("size", [5.0, 2.5, np.float64(11), True, "11", None, np.array([5])])
-def test_sizes_that_are_no_integers(size):
+def test_window_sizes_that_are_not_integers_are_refused(size):
     with pytest.raises(TypeError, match="window must be an odd integer, the side in pixels"):
         check_window(size)

@@ -1,4 +1,4 @@
-"""Flat blocks: what they show of noise of known covariance, and which pixels they leave out."""
+"""Tests of the noise measured in flat blocks, and of the pixels that are left out."""
 
 import numpy as np
 import pytest
@@ -14,14 +14,14 @@ SHAPE = 256, 256
 
 
 def measure(channels, usable=None):
-    """Return the scales of (H, W) pixels or of (C, H, W) opponent channels."""
+    """Measure the noise of (H, W) pixels, or of (C, H, W) opponent channels, at all scales."""
     channels = channels if channels.ndim == 3 else channels[None]
     usable = np.ones(channels.shape[1:]) if usable is None else usable.astype(float)
     return scales(channels, usable, np.zeros(usable.shape, bool))
 
 
 def exact_variances(covariance):
-    """Return the variance of each cosine coefficient of a block of noise, by its dense matrix."""
+    """Return the variance of each cosine coefficient of a noise block, by dense matrices."""
     y, x = np.divmod(np.arange(SIDE**2), SIDE)
     a, b = (n // 2 for n in covariance.shape)
     down, right = y[:, None] - y, x[:, None] - x
@@ -49,7 +49,7 @@ def test_spectrum_of_pure_noise(kernel):
     found = full.typical[0] * full.spectra[0]
     strong = exact > 0.05 * exact.max()
     assert np.mean(found[strong] / exact[strong]) == pytest.approx(1, abs=0.12)
-    # Nine cosines cannot follow the logarithm near the zeros of these kernels.
+    # The model, nine cosines for the logarithm, is inaccurate near zeros of the spectrum.
     np.testing.assert_allclose(found[strong], exact[strong], rtol=0.65)
     if kernel != "white":
         logarithms = np.log(found), np.log(np.maximum(exact, 1e-3 * exact.max()))
@@ -58,7 +58,7 @@ def test_spectrum_of_pure_noise(kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_flattest_blocks_are_measured_without_bias(kernel):
-    """Choosing blocks by the energy that is measured would halve it."""
+    """Selecting blocks by the same energy that is measured would nearly halve it."""
     exact = exact_variances(autocovariance(KERNELS[kernel]))
     found, biased = [], []
     for seed in range(3):
@@ -84,20 +84,20 @@ def test_white_noise(sigma):
 
 @pytest.mark.parametrize("shape", [(64, 64), (102, 102), (140, 90), (300, 500)])
 def test_white_noise_in_images_of_any_size(shape):
-    """In the mean over images."""
+    """The mean over several images is accurate."""
     found = [measure(filtered(KERNELS["white"], shape, seed))[0] for seed in range(6)]
     assert np.sqrt(np.mean([full.typical_white for full in found])) == pytest.approx(1, abs=0.05)
 
 
-def test_texture_is_elastic():
-    """Its energy at all frequencies grows together; that of noise does not."""
+def test_elasticity_of_texture_is_high():
+    """The energies of texture at all frequencies grow together; those of noise do not."""
     strength = np.exp(2 * filtered(np.ones((24, 24)) / 24, SHAPE, 1))
     texture = strength * filtered(KERNELS["mild"], SHAPE, 2)
     assert np.all(measure(texture)[0].elasticity > 0.5)
     assert measure(texture)[0].flatness < -1
 
 
-def test_opponent_channels_and_channels_themselves():
+def test_levels_of_opponent_channels_and_of_the_channels():
     levels = np.array([3.0, 1.0, 2.0])
     noise = filtered(KERNELS["white"], (*SHAPE, 3), 4) * levels
     full = measure(np.moveaxis(noise @ cosine_matrix(3).T, -1, 0))[0]
@@ -106,7 +106,7 @@ def test_opponent_channels_and_channels_themselves():
     np.testing.assert_allclose(full.typical, expected, rtol=0.2)
     among = full.matrix @ np.diag(levels**2) @ full.matrix.T
     np.testing.assert_allclose(full.variances.mean(axis=1), np.diagonal(among), rtol=0.2)
-    assert among[0, 0] < 1.1 * 3 / np.sum(levels**-2)  # the least variance, of weights 1/variance
+    assert among[0, 0] < 1.1 * 3 / np.sum(levels**-2)  # weights 1 / variance give the minimum
 
 
 def test_gray_texture_does_not_change_the_weights_of_channels():
@@ -115,10 +115,10 @@ def test_gray_texture_does_not_change_the_weights_of_channels():
     texture = 4 * filtered(KERNELS["mild"], SHAPE, 2)[..., None]
     images = noise @ cosine_matrix(3).T, (noise + texture) @ cosine_matrix(3).T
     found = [measure(np.moveaxis(image, -1, 0))[0].matrix[0] for image in images]
-    np.testing.assert_allclose(*found, atol=0.25)  # not more equal than that
+    np.testing.assert_allclose(*found, atol=0.25)  # the weights stay unequal
 
 
-def test_half_the_size_of_white_noise_has_its_level():
+def test_white_noise_has_the_same_level_at_half_size():
     found = measure(filtered(KERNELS["white"], (512, 512), 5))
     assert len(found) == 3
     for scale in found:
@@ -177,12 +177,12 @@ def test_transposing_exchanges_frequencies():
 
 
 @pytest.mark.parametrize("turn", [np.fliplr, np.flipud])
-def test_turning_keeps_the_blocks(turn):
-    """Of images whose last blocks end at the border."""
+def test_flipping_keeps_the_blocks(turn):
+    """The last blocks of the image end exactly at its border."""
     assert_alike(measure(turn(TEXTURED)), measure(TEXTURED))
 
 
-# --- images of little content ------------------------------------------------------------
+# --- small and noiseless images ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (8, 200), (200, 8), (9, 11), (61, 62)])
@@ -195,12 +195,12 @@ def test_small_images(shape):
 
 
 @pytest.mark.parametrize("shape", [(7, 100), (100, 7), (1, 1)])
-def test_images_of_less_than_a_block(shape):
+def test_images_smaller_than_a_block(shape):
     assert measure(np.zeros(shape)) == []
 
 
 def half_ramp(seed):
-    """An image whose left half is noise, and whose right half is brighter and has none."""
+    """Return an image with noise on the left, and a brighter noiseless ramp on the right."""
     image = np.tile(np.linspace(1, 2, 128), (128, 1))
     image[:, :64] = 0.1 * filtered(KERNELS["white"], (128, 64), seed)
     return image
@@ -218,7 +218,7 @@ def half_ramp(seed):
     ],
     ids=["zero", "ramp", "slope", "stripes", "half a ramp", "diagonal"],
 )
-def test_images_with_bins_without_noise(image):
+def test_brightness_bins_without_noise(image):
     for scale in measure(image):
         for values in (scale.levels, scale.white, scale.spectra, scale.typical):
             assert np.all(np.isfinite(values))
@@ -242,7 +242,7 @@ def test_clipped_pixels_are_left_out():
     np.testing.assert_array_equal(usable, abs(image[..., 0]) < 1)
 
 
-def test_clipped_in_one_channel():
+def test_pixels_clipped_in_one_channel():
     image = filtered(KERNELS["white"], (40, 50, 3), 11)
     image[3, 4, 1] = image.max() + 1
     image[20, 30, 2] = image.min() - 1
@@ -252,7 +252,7 @@ def test_clipped_in_one_channel():
 
 
 def test_counts_are_not_clipped():
-    """The smallest of a few values is a value as any other."""
+    """In an image with few different values, the smallest is not a clipping limit."""
     counts = np.random.default_rng(12).poisson(1.0, (60, 60, 1)).astype(float)
     assert usable_pixels(counts, None).mean() > 0.99
 
@@ -279,18 +279,18 @@ def test_constant_areas_are_left_out():
 def test_constant_areas_everywhere_are_a_drawing():
     y, x = np.mgrid[:120, :160]
     everywhere = np.ones((120, 160), bool)
-    lines = (y % 12 < 4) | (x % 40 < 3)  # none of the rest is more than a block from them
+    lines = (y % 12 < 4) | (x % 40 < 3)  # all other pixels are within a block of them
     assert is_drawing(lines, everywhere)
     assert is_drawing(everywhere, everywhere)
-    assert not is_drawing(y < 60, everywhere)  # a surround
+    assert not is_drawing(y < 60, everywhere)  # only one half is constant
     assert not is_drawing(lines & (x < 80), everywhere)
-    assert is_drawing(lines & (x < 80), x < 80)  # the rest is absent
+    assert is_drawing(lines & (x < 80), x < 80)  # the rest is masked
     assert not is_drawing(~everywhere, everywhere)
 
 
 @pytest.mark.parametrize("sigma", [2, 6, 20])
-def test_paper_that_is_clipped_shows_noise(sigma):
-    """Text has the fewest clipped pixels, but it is not noise."""
+def test_noise_is_measured_on_clipped_paper(sigma):
+    """The fewest pixels are clipped in the text, but it is not noise."""
     y, x = np.mgrid[:240, :240]
     page = np.where((y % 24 < 9) & (x % 7 < 3) & (x // 30 % 2 == 0), 20.0, 255.0)
     noisy = page + np.random.default_rng(20).normal(0, sigma, page.shape)
@@ -299,13 +299,13 @@ def test_paper_that_is_clipped_shows_noise(sigma):
     assert 0.4 * sigma < np.sqrt(found.typical_white[0]) < 1.1 * sigma
 
 
-def test_absent_pixels_are_left_out():
+def test_masked_pixels_are_left_out():
     image = filtered(KERNELS["white"], (40, 50, 1), 15)
     valid = np.random.default_rng(16).random((40, 50)) < 0.7
-    image[~valid] = 1e9  # does not change what is clipped
+    image[~valid] = 1e9  # must not change the clipping limits
     usable = usable_pixels(image, valid)
     assert not usable[~valid].any()
-    assert np.sum(valid & (usable == 0)) == 2  # the smallest and the largest
+    assert np.sum(valid & (usable == 0)) == 2  # the minimum and the maximum
 
 
 def test_unusable_areas_do_not_matter():
@@ -319,5 +319,5 @@ def test_unusable_areas_do_not_matter():
     np.testing.assert_allclose(found.typical, measure(noise)[0].typical, rtol=0.25)
 
 
-def test_nothing_usable():
+def test_no_usable_pixels():
     assert measure(TEXTURED, np.zeros(TEXTURED.shape, bool)) == []

@@ -1,4 +1,4 @@
-"""Levels by brightness: lines through exact and raised variances, and levels of bins."""
+"""Tests of the noise level by brightness: fitted lines, and levels of brightness bins."""
 
 from types import SimpleNamespace
 
@@ -17,7 +17,7 @@ def line_through(slope, intercept, brightness=BRIGHTNESS, factors=1.0):
 
 
 @pytest.mark.parametrize(("slope", "intercept"), LINES)
-def test_exact_lines(slope, intercept):
+def test_exact_lines_are_recovered(slope, intercept):
     line = line_through(slope, intercept)
     assert line.slope == pytest.approx(slope, rel=1e-6, abs=1e-9 * intercept)
     assert line.intercept == pytest.approx(intercept, rel=1e-6)
@@ -28,7 +28,7 @@ def test_exact_lines(slope, intercept):
 @pytest.mark.parametrize("factor", [2, 5, 50])
 @pytest.mark.parametrize(("slope", "intercept"), LINES)
 @pytest.mark.parametrize("bins", [[0], [3], [7], [0, 1], [2, 5], [6, 7]])
-def test_bins_with_texture_do_not_count(slope, intercept, bins, factor):
+def test_bins_with_texture_are_ignored(slope, intercept, bins, factor):
     factors = np.ones(8)
     factors[bins] = factor
     line = line_through(slope, intercept, factors=factors)
@@ -40,15 +40,15 @@ def test_bins_with_texture_do_not_count(slope, intercept, bins, factor):
 
 @pytest.mark.parametrize("bins", [[2, 3, 4, 5, 6], [0, 1, 2, 3], [4, 5, 6, 7]])
 def test_uncertain_bins_do_not_tilt_the_line(bins):
-    """As on a page, whose paper shows the noise in few bins, and text is in the others."""
+    """On a page of text, only the few bins of the paper show the noise."""
     variances, certainty = np.full(8, 0.01), np.ones(8)
     variances[bins], certainty[bins] = np.geomspace(0.5, 2, len(bins)), 0.1
     line = Line.through(BRIGHTNESS, variances, certainty)
     np.testing.assert_allclose(line.at(BRIGHTNESS), 0.01, rtol=0.05)
 
 
-def test_without_texture_no_variance_counts_less():
-    """Noise that bends away from a line is as strong as measured, in a bin without texture."""
+def test_without_texture_high_variances_are_not_discounted():
+    """In bins without texture, variances above the line are due to noise."""
     variances = 0.01 * np.exp(3 * BRIGHTNESS)
     envelope, fitted = (Line.through(BRIGHTNESS, variances, texture=t) for t in (1.0, 0.0))
     brightest = BRIGHTNESS[-1:]
@@ -56,8 +56,8 @@ def test_without_texture_no_variance_counts_less():
 
 
 @pytest.mark.parametrize("read", [0.0, 0.5, 5.0])
-def test_noise_proportional_to_the_light(read):
-    """Its variance is a square; that of shot noise with little of it stays a line."""
+def test_noise_proportional_to_the_brightness(read):
+    """The variance is quadratic; that of shot noise with a small proportional part is linear."""
     light = np.array([20, 30, 40, 50, 70, 110, 130, 150])
     variances = (0.2 * light + read) ** 2
     line = Line.through(light, variances)
@@ -69,7 +69,7 @@ def test_noise_proportional_to_the_light(read):
 
 
 def test_errors_are_relative():
-    """The line fits weak noise as well as strong noise."""
+    """The line fits weak noise as closely as strong noise."""
     rng, found = np.random.default_rng(0), []
     brightness = np.linspace(0, 1, 8)
     for _ in range(200):
@@ -80,22 +80,22 @@ def test_errors_are_relative():
     assert np.all(np.std(found, axis=0) < 0.08)
 
 
-def test_zero_is_where_there_is_no_light():
-    """Variances of counts, gain (x - offset)."""
+def test_line_recovers_the_gain_and_offset_of_counts():
+    """The variance of counts is gain * (x - offset)."""
     intensities = np.linspace(520, 800, 8)
     line = Line.through(intensities, 3.0 * (intensities - 500))
     assert line.slope == pytest.approx(3)
     assert -line.intercept / line.slope == pytest.approx(500)
 
 
-def test_levels_stay_above_zero():
+def test_fitted_variances_are_positive():
     line = Line(slope=1.0, intercept=0.2, power=1, deviation=0.0)
     found = line.at(BRIGHTNESS)
     assert np.all(found > 0)
     np.testing.assert_allclose(found[BRIGHTNESS > 0], BRIGHTNESS[BRIGHTNESS > 0] + 0.2)
 
 
-def test_one_bin_is_a_line_too():
+def test_line_through_a_single_bin():
     line = Line.through(np.array([0.3]), np.array([0.02]))
     assert line.at(np.array([0.3])) == pytest.approx(0.02)
     assert not line.grows(0.3, 0.3)
@@ -120,11 +120,11 @@ def test_noise_that_grows_with_the_brightness(slope, intercept, grows):
     assert line_through(slope, intercept).grows(*BRIGHTNESS[[0, -1]]) == grows
 
 
-# --- levels ------------------------------------------------------------------------------
+# --- levels of bins ----------------------------------------------------------------------
 
 
 def measured(levels, white):
-    """What `by_brightness` reads of a Scale with these variances of the luminance, and white."""
+    """Return a stand-in for a Scale with these variances: what `by_brightness` reads of it."""
     levels, white = np.atleast_2d(levels), np.atleast_2d(white)
     return SimpleNamespace(
         levels=levels,
@@ -143,7 +143,7 @@ def test_white_noise_follows_its_own_variances():
     assert rising[3] == pytest.approx(9)
 
 
-def test_no_bin_is_without_noise():
+def test_levels_of_all_bins_are_positive():
     found = by_brightness(measured(np.ones(7), [0.0, 0, 0, 1, 1, 1, 1]), 5.0, 0.0, np.inf)
     assert np.all(found > 0)
 

@@ -1,4 +1,4 @@
-"""Limits of clipped images, and the values under them."""
+"""Tests of the limits of clipped images, and of removing the bias of clipping."""
 
 from functools import reduce
 from operator import add
@@ -13,7 +13,7 @@ from nnk_image.noise.clipping import Extremes, few_values, unclip
 
 
 def clipped_mean(value):
-    """Mean of max(value + noise, 0), by numerical integration."""
+    """Return the mean of max(value + noise, 0), by numerical integration."""
     return quad(lambda z: (value + z) * norm.pdf(z), -value, 12)[0]
 
 
@@ -43,7 +43,7 @@ def test_unclip_inverts_clipping_at_both_ends(width):
     np.testing.assert_array_equal(found[:, 1], 3 * values)
 
 
-def test_means_that_no_true_value_has_become_the_limit():
+def test_means_that_clipping_cannot_produce_become_the_limit():
     found = np.array([[0.1], [0.39], [9.7]])
     kept = found.copy()
     unclip(found, np.array([[0.0], [10.0]]), [1.0], np.array([True, True, True]))
@@ -66,7 +66,7 @@ def test_extremes_of_parts_add_up():
         assert (total.few is None) == (whole.few is None) == (scale > 100)
 
 
-def test_which_images_are_clipped():
+def test_clipped_images_are_recognized():
     rng, none = np.random.default_rng(0), (-np.inf, np.inf)
 
     def clipped(values):
@@ -89,7 +89,7 @@ def test_few_values_are_found_wherever_they_are():
 
 @pytest.mark.parametrize("method", ["fast", "best", "sgw"])
 @pytest.mark.parametrize("strength", [0.7, 1, 2])
-def test_dark_and_bright_areas_come_back(method, strength):
+def test_denoising_restores_clipped_dark_and_bright_areas(method, strength):
     values = [0.0, 20.0, 128.0, 255.0]
     clean = np.repeat(values, 40)[None].repeat(64, axis=0)
     noisy = clean + np.random.default_rng(0).normal(0, 30, clean.shape)
@@ -97,10 +97,10 @@ def test_dark_and_bright_areas_come_back(method, strength):
     result = denoise(noisy, 30, method=method, strength=strength)
     for number, value in enumerate(values):
         inside = slice(40 * number + 6, 40 * number + 34)
-        assert abs(result[:, inside].mean() - value) < 4  # noisy means are 12, 5, 0, -12 off
+        assert abs(result[:, inside].mean() - value) < 4  # the noisy means are off by 12, 5, 0, -12
 
 
-def test_clipped_photographs_are_closer_to_the_truth_than_their_mean():
+def test_denoising_removes_the_bias_of_a_clipped_photograph():
     clean = standard_image("camera").astype(float)
     noisy = clean + np.random.default_rng(1).normal(0, 50, clean.shape)
     result = denoise(noisy.clip(0, 255).round().astype(np.uint8), 50)

@@ -1,4 +1,4 @@
-"""The blind noise estimate: how close it comes, what it does not mistake for noise, any input."""
+"""Tests of `estimate_noise` and `estimate_sigma`: accuracy, noiseless images, any input."""
 
 import warnings
 from itertools import product
@@ -12,9 +12,9 @@ import nnk_image
 from nnk_image import NoiseModel, denoise, estimate_noise, estimate_sigma
 
 FAILS = pytest.mark.xfail(strict=True, reason="takes fine texture for noise, or noise for texture")
-"""What the estimate does not reach yet."""
+"""Mark of cases that the estimator does not handle yet."""
 
-# The weights of the estimate are not fitted on these pictures (but on copies of the last two).
+# The estimator was not tuned on these images, except on copies of the last two.
 COINS = skimage_picture("coins.png")
 MOON = skimage_picture("moon.png")[100:356, 100:356]
 CLOCK = skimage_picture("clock_motion.png")
@@ -86,7 +86,7 @@ def test_levels_of_the_channels(name):
 
 
 @pytest.mark.parametrize("sigma", [6, 9])
-def test_white_noise_in_color_is_not_read_from_gray_texture(sigma):
+def test_gray_texture_is_not_taken_for_white_noise_in_color(sigma):
     clean = skimage_picture("ihc.png")[130:386, 256:]
     model = estimate_noise(with_noise(clean, sigma, seed=21), channel_axis=-1)
     np.testing.assert_allclose(model.sigma, sigma, rtol=0.15)
@@ -99,7 +99,7 @@ def test_noise_of_a_tinted_picture(tint):
     assert psnr(MOON, denoised[..., 1] / tint[1]) > psnr(MOON, denoise(with_noise(MOON, 20))) - 0.8
 
 
-def test_gray_grain_in_a_color_picture():
+def test_equal_noise_in_all_channels_of_a_color_image():
     clean = COLOR["rocket"]
     noisy = clean + with_noise(np.zeros(clean.shape[:2]), 10)[..., None]
     assert psnr(clean, denoise(noisy, channel_axis=-1)) > psnr(clean, noisy) + 3
@@ -124,7 +124,7 @@ def test_gain_and_offset_of_counts(name, peak, offset):
     counts = np.random.default_rng(10).poisson(clean) + offset
     for model in (estimate_noise(counts), estimate_noise(counts, kind="poisson")):
         assert model.gain[0] == pytest.approx(1, rel=0.1)
-        # The variance without light: an offset, or read noise.
+        # Read noise and a lower offset are equivalent: compare where the variance is 0.
         light = model.offset[0] - model.sigma[0] ** 2 / model.gain[0]
         assert light == pytest.approx(offset, abs=0.04 * peak)
         assert model.correlation is None
@@ -153,7 +153,7 @@ def test_gain_and_read_noise(name, gain, read):
 
 
 @pytest.mark.parametrize(("side", "kind"), [(64, "poisson"), (128, "poisson"), (128, None)])
-def test_counts_that_form_one_slope(side, kind):
+def test_gain_of_counts_on_a_brightness_ramp(side, kind):
     counts = np.random.default_rng(0).poisson(np.linspace(2, 20, side), (side, side))
     assert estimate_noise(counts.astype(float), kind=kind).gain[0] == pytest.approx(1, rel=0.25)
 
@@ -179,7 +179,7 @@ def test_noise_that_falls_with_the_brightness_has_a_curve():
     [*product(GRAY, (12, 20)), ("rocket", 12), ("motorcycle", 20)],
 )
 def test_correlated_noise(name, sigma):
-    """Its level is rather overestimated: noise that is left is worse than texture that is lost."""
+    """The level may be overestimated, because remaining noise is worse than lost texture."""
     clean = {**GRAY, **COLOR}[name]
     noisy = with_noise(clean, sigma, "binomial", 9)
     model = estimate_noise(noisy, channel_axis=axis_of(clean))
@@ -208,7 +208,7 @@ def test_correlation_differs_between_axes():
 
 @pytest.mark.parametrize("kind", [pytest.param(None, marks=FAILS), "correlated"])
 def test_noise_wider_than_a_block(kind):
-    """Of power 1/f."""
+    """The power spectrum of the noise is 1 / f."""
     frequency = np.hypot(*np.meshgrid(*map(np.fft.fftfreq, MOON.shape), indexing="ij"))
     frequency[0, 0] = np.inf
     waves = np.fft.fft2(np.random.default_rng(6).normal(size=MOON.shape)) / np.sqrt(frequency)
@@ -268,7 +268,7 @@ def test_kind_poisson_finds_the_gain_of_each_channel():
 
 @pytest.mark.parametrize("name", ["page", "motorcycle"])
 def test_kind_correlated(name):
-    """Texture is not looked for: not less noise is found than without it."""
+    """With this kind, texture is not considered, so at least as much noise is estimated."""
     clean = {**GRAY, **COLOR}[name]
     noisy = with_noise(clean, 12, "binomial", 9)
     found, known = (
@@ -281,22 +281,22 @@ def test_kind_correlated(name):
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "White", "", 3, True])
-def test_unknown_kind(kind):
+def test_unknown_kind_is_refused(kind):
     with pytest.raises((TypeError, ValueError), match="kind"):
         estimate_noise(CLOCK, kind=kind)
 
 
-# --- pictures without noise --------------------------------------------------------------
+# --- images without noise ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("picture", ["clock_motion", "page", "camera", "cell", "text", "coffee"])
-def test_a_clean_picture_stays(picture):
+def test_clean_image_hardly_changes(picture):
     clean = skimage_picture(f"{picture}.png").astype(np.uint8)[:256, :256]
     result = denoise(clean, channel_axis=axis_of(clean))
     assert rms(result - clean) < 255 * 10 ** (-42 / 20)
 
 
-def test_a_drawing_in_black_and_white_stays():
+def test_black_and_white_drawing_is_unchanged():
     image = nnk_image.standard_image("horse")
     assert estimate_noise(image).sigma == (0,)
     assert estimate_sigma(image) == 0
@@ -306,7 +306,7 @@ def test_a_drawing_in_black_and_white_stays():
 @pytest.mark.parametrize(
     "drawing", ["horse.png", "color.png", "logo.png", "phantom.png", "chessboard_GRAY.png"]
 )
-def test_a_drawing_stays(drawing):
+def test_drawing_hardly_changes(drawing):
     image = skimage_picture(drawing).astype(np.uint8)[:320, :320]
     image = image[..., :3] if image.ndim == 3 else image
     assert rms(denoise(image, channel_axis=axis_of(image)) - image) < 255 * 10 ** (-42 / 20)
@@ -328,7 +328,7 @@ def test_a_drawing_stays(drawing):
 @pytest.mark.parametrize("channels", ["gray", "equal", "one"])
 @pytest.mark.filterwarnings("ignore:the noise of this image is correlated")
 def test_patterns_without_noise(image, channels):
-    """In grayscale, in three equal channels, and in one channel of three."""
+    """Each pattern is in grayscale, in three equal channels, or in one channel of three."""
     axis = None if channels == "gray" else -1
     if channels == "equal":
         image = np.repeat(image[..., None], 3, axis=2)
@@ -341,7 +341,7 @@ def test_patterns_without_noise(image, channels):
     assert np.all(np.isfinite(denoise(image, channel_axis=axis)))
 
 
-def test_constant_is_zero():
+def test_constant_images_have_no_noise():
     assert estimate_sigma(np.full((3, 3), 7)) == 0
     assert estimate_noise(np.full((5, 6, 3), 7), channel_axis=-1).sigma == (0, 0, 0)
 
@@ -356,19 +356,19 @@ def test_noise_beside_a_constant_area():
 
 @pytest.mark.parametrize("picture", ["microaneurysms.png", "coins.png", "page.png", "ihc.png"])
 def test_weak_noise_in_fine_texture(picture):
-    """Denoising takes no more texture from an image than noise."""
+    """Denoising improves the image, so it removes more noise than texture."""
     clean = skimage_picture(picture)[:256, :256]
     noisy = with_noise(clean, 5, seed=7)
     assert psnr(clean, denoise(noisy, channel_axis=axis_of(clean))) > psnr(clean, noisy) + 0.1
 
 
-# --- what must not matter ----------------------------------------------------------------
+# --- invariances -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.4])
 @pytest.mark.parametrize("name", ["clock", "moon", "page", "rocket"])
-def test_a_black_border(name, share):
-    """Of so many of all rows."""
+def test_black_border_does_not_matter(name, share):
+    """The border takes up the given share of all rows."""
     clean = {**GRAY, **COLOR}[name][:192]
     noisy = as_8_bit(with_noise(clean, 12, seed=3))
     number = round(share / (1 - share) * len(noisy))
@@ -380,7 +380,7 @@ def test_a_black_border(name, share):
 
 @pytest.mark.parametrize("value", [0, 90, 255])
 @pytest.mark.parametrize("name", ["clock", "moon", "rocket"])
-def test_a_constant_surround_does_not_change_the_estimate(name, value):
+def test_constant_border_does_not_change_the_estimate(name, value):
     noisy = as_8_bit(with_noise({**GRAY, **COLOR}[name][:192], 10, "binomial", 5))
     surrounded = np.pad(noisy, [(40, 40)] * 2 + [(0, 0)] * (noisy.ndim - 2), constant_values=value)
     alone, within = (estimate_noise(a, channel_axis=axis_of(noisy)) for a in (noisy, surrounded))
@@ -390,8 +390,8 @@ def test_a_constant_surround_does_not_change_the_estimate(name, value):
 
 @pytest.mark.parametrize("kernel", ["white", "binomial"])
 @pytest.mark.parametrize("name", ["clock", "moon", "rocket"])
-def test_a_shift_by_one_pixel(name, kernel):
-    """Patches lie at other places, which makes most of the difference; the estimate adds little."""
+def test_shift_by_one_pixel_hardly_matters(name, kernel):
+    """Most of the difference is due to other patch positions; the noise estimate adds little."""
     noisy = as_8_bit(with_noise({**GRAY, **COLOR}[name][:192], 10, kernel, 5))
     parts, axis = (noisy[:-1, :-1], noisy[1:, 1:]), axis_of(noisy)
 
@@ -417,14 +417,14 @@ def test_units_do_not_matter():
     assert estimate_noise(255 - noisy).sigma[0] == pytest.approx(expected.sigma[0], rel=0.05)
 
 
-def test_the_largest_values():
+def test_values_near_the_largest_float():
     noisy = with_noise(CLOCK, 15)
     model = estimate_noise((noisy - 128) / np.abs(noisy - 128).max() * 1.7e308)
     assert model.sigma[0] / 1.7e308 == pytest.approx(15 / np.abs(noisy - 128).max(), rel=0.1)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32, np.float16, np.float32, ">f8"])
-def test_dtypes(dtype):
+def test_dtype_hardly_matters(dtype):
     noisy = as_8_bit(with_noise(CLOCK, 15))
     expected = estimate_noise(noisy.astype(float))
     found = estimate_noise(noisy.astype(dtype))
@@ -438,7 +438,7 @@ def test_binary_images():
 
 
 @pytest.mark.parametrize("shape", [(20, 24, 3), (80, 96, 3), (9, 10, 11, 2)])
-def test_the_layout_of_colors_does_not_matter(shape):
+def test_memory_layout_and_channel_axis_do_not_matter(shape):
     image = np.random.default_rng(2).normal(100, 20, shape).astype(np.float32)
     expected = estimate_noise(image, channel_axis=-1)
     sigma = estimate_sigma(image, channel_axis=-1, per_channel=True)
@@ -469,7 +469,7 @@ def test_the_image_is_not_changed():
 
 
 @pytest.mark.parametrize("kernel", ["white", "binomial"])
-def test_absent_areas(kernel):
+def test_masked_areas_are_ignored(kernel):
     noisy = with_noise(CLOCK, 20, kernel)
     mask = np.ones(noisy.shape, bool)
     mask[50:90, 60:300] = False
@@ -485,7 +485,7 @@ def test_absent_areas(kernel):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.3])
-def test_absent_pixels_all_over(share, value):
+def test_scattered_masked_pixels_are_ignored(share, value):
     noisy = with_noise(CLOCK, 15)
     mask = np.random.default_rng(1).random(noisy.shape) >= share
     sigma = estimate_noise(np.where(mask, noisy, value), mask=mask).sigma[0]
@@ -493,7 +493,7 @@ def test_absent_pixels_all_over(share, value):
 
 
 @pytest.mark.parametrize("step", [(3, 1), (4, 4)])
-def test_mask_without_a_whole_block(step):
+def test_mask_without_a_complete_block_is_refused(step):
     mask = np.zeros((30, 30), bool)
     mask[:: step[0], :: step[1]] = True
     with pytest.raises(ValueError, match=r"mask leaves no complete block; give sigma"):
@@ -501,7 +501,7 @@ def test_mask_without_a_whole_block(step):
 
 
 def test_a_mask_of_one_slice():
-    """Slices are chosen among those that are there."""
+    """Slices are sampled only among those with valid pixels."""
     volume = np.random.default_rng(0).normal(0, 5, (9, 800, 800)).astype(np.float32)
     mask = np.zeros(volume.shape, bool)
     mask[1] = True
@@ -509,14 +509,14 @@ def test_a_mask_of_one_slice():
 
 
 @pytest.mark.parametrize("shape", [(7, 20), (20, 7), (1, 1000)])
-def test_too_small(shape):
+def test_too_small_images_are_refused(shape):
     image = np.random.default_rng(0).random(shape)
     for estimate in (estimate_noise, estimate_sigma):
         with pytest.raises(ValueError, match=r"pixels cannot be estimated: .*8x8 .* or give sigma"):
             estimate(image)
 
 
-def test_too_small_slices_are_named_by_the_shape_of_the_volume():
+def test_error_about_small_slices_gives_the_shape_of_the_volume():
     volume = np.random.default_rng(0).random((60, 60, 3))
     for estimate in (estimate_noise, estimate_sigma):
         with pytest.raises(ValueError, match=r"1 channel of 60x60x3 pixels .* last two axes"):
@@ -537,7 +537,7 @@ def test_small_images(shape):
 
 @pytest.mark.parametrize("sigma", [3, 30, 1000])
 def test_clipped_images(sigma):
-    """Noise of which a half, or nearly everything, is clipped."""
+    """Half of the noise, or nearly all of it, is clipped."""
     noisy = np.random.default_rng(0).normal(0, sigma, (100, 100))
     seen = as_8_bit(noisy)
     model = estimate_noise(seen)
@@ -574,7 +574,7 @@ def test_row_and_column_noise():
     assert model.sigma[0] == pytest.approx(10, rel=0.1)
 
 
-def test_large_images_are_thinned_out():
+def test_large_images_are_subsampled():
     image = np.random.default_rng(4).normal(0, 7, (1500, 1400)).astype(np.float32)
     assert estimate_sigma(image) == pytest.approx(7, rel=0.04)
 
@@ -588,7 +588,7 @@ def test_large_images_are_thinned_out():
         (np.eye(20), {"channel_axis": 5}, "channel_axis"),
     ],
 )
-def test_errors(image, options, message):
+def test_bad_input_is_refused(image, options, message):
     for estimate in (estimate_noise, estimate_sigma):
         with pytest.raises((TypeError, ValueError), match=message):
             estimate(image, **options)

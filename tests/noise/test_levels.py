@@ -1,4 +1,4 @@
-"""Levels that change in space, and those of magnitudes: against the noise that was added."""
+"""Tests of estimated noise maps, and of the noise level of magnitude images."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from nnk_image import NoiseModel, denoise, estimate_noise
 
 PLACES = np.stack(np.meshgrid(*[np.linspace(-1, 1, n) for n in (40, 48, 52)], indexing="ij"))
 BODY = np.where((PLACES**2).sum(axis=0) < 0.8, 100 + 20 * np.sin(5 * PLACES[1]), 0)
-CORE = (slice(12, -12),) * 3  # of the body, for masks
+CORE = (slice(12, -12),) * 3  # inside the body
 RAMP = 6 + 3 * PLACES[2]
 
 
@@ -44,7 +44,7 @@ def test_mask_and_zeroed_background(masked):
 
 
 @pytest.mark.parametrize("rician", [False, True])
-def test_map_follows_the_level(rician):
+def test_noise_map_follows_the_level(rician):
     found = estimate_noise(
         noisy(BODY, RAMP, rician), kind="rician" if rician else None, uneven=True
     )
@@ -55,28 +55,28 @@ def test_map_follows_the_level(rician):
     assert found.rician == rician
 
 
-def test_map_of_a_picture():
+def test_noise_map_of_a_photograph():
     clean = nnk_image.standard_image("camera").astype(float)
     levels = np.tile(np.linspace(8, 24, clean.shape[1]), (len(clean), 1))
     found = estimate_noise(noisy(clean, levels, False), uneven=True).levels
     assert np.sqrt(np.mean((found / levels - 1) ** 2)) < 0.15
 
 
-def test_texture_of_low_frequencies_is_no_noise():
+def test_texture_of_low_frequencies_is_not_taken_for_noise():
     texture = 8 * np.sin(1.3 * PLACES[0] * 20) * np.sin(1.1 * PLACES[1] * 24)
     textured = np.where(PLACES[2] > -0.5, 100 + texture, 100)
     model = estimate_noise(noisy(textured, 3, True), kind="rician")
     assert model.sigma[0] == pytest.approx(3, rel=0.05)
 
 
-def test_texture_everywhere_is_no_noise():
+def test_texture_everywhere_is_not_taken_for_noise():
     texture = gaussian_filter(np.random.default_rng(5).normal(size=BODY.shape), 1)
     texture *= 20 * (1 + PLACES[2]) / texture.std()
     model = estimate_noise(noisy(BODY + 100 + texture, 5, True), kind="rician")
     assert model.sigma[0] == pytest.approx(5, rel=0.1)
 
 
-def test_map_follows_a_peak():
+def test_noise_map_follows_a_peak_of_the_level():
     level = 6 + 3 * np.cos(np.pi * PLACES[2])
     images = [noisy(BODY, level, True, seed) for seed in range(3)]
     maps = [estimate_noise(image, kind="rician", uneven=True).levels for image in images]
@@ -89,7 +89,7 @@ def test_one_level_of_uneven_noise_is_the_median():
     assert model.sigma[0] == pytest.approx(np.median(RAMP), rel=0.1)
 
 
-def test_map_serves_as_well_as_the_known_one():
+def test_estimated_map_denoises_nearly_as_well_as_the_known_one():
     image = noisy(BODY, RAMP, True)
     quality = [
         psnr(BODY[BODY > 0], denoise(image, model)[BODY > 0])
@@ -104,7 +104,7 @@ def test_map_serves_as_well_as_the_known_one():
 
 
 @pytest.mark.parametrize("uneven", [False, True])
-def test_no_noise_is_none(uneven):
+def test_noiseless_images_have_level_zero(uneven):
     for clean in (np.zeros((16, 16)), np.full((9, 20, 21), 3.0)):
         model = estimate_noise(clean, kind="rician", uneven=uneven)
         assert not any(model.sigma)
@@ -142,7 +142,7 @@ def test_colors_and_sequences():
     assert model.levels.mean() == pytest.approx(5, rel=0.1)
 
 
-def test_wrong_calls_are_explained():
+def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="magnitudes cannot be negative"):
         estimate_noise(BODY - 1, kind="rician")
     with pytest.raises(ValueError, match="uneven=True is for"):
@@ -153,7 +153,7 @@ def test_wrong_calls_are_explained():
 
 
 @pytest.mark.parametrize("options", [{"uneven": True}, {"kind": "rician"}])
-def test_a_mask_that_leaves_no_block_complete(options):
+def test_mask_without_a_complete_block_is_refused(options):
     image = 100 + np.random.default_rng(0).normal(0, 5, (64, 64))
     mask = np.ones(image.shape, bool)
     mask[::4, ::4] = False

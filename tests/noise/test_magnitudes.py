@@ -1,4 +1,4 @@
-"""Magnitudes: moments against SciPy's Rice distribution and random coils, and the way back."""
+"""Tests of the transform of magnitudes, against SciPy's Rice distribution and random coils."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ SIGNALS = np.array([0, 0.3, 1, 2, 5, 12, 29.0])
 
 
 def transformed(coils, signal, number=200_000):
-    """Random magnitudes of a signal, transformed."""
+    """Draw random magnitudes of a signal, and stabilize their variance."""
     squares = ncx2.rvs(2 * coils, signal**2, size=number, random_state=int(10 * signal))
     return magnitudes(coils).forward(np.sqrt(squares))
 
@@ -22,14 +22,14 @@ def test_variance_is_that_of_the_rice_distribution():
 
 
 @pytest.mark.parametrize("coils", [1, 2, 12])
-def test_noise_becomes_one(coils):
+def test_stabilized_noise_has_unit_level(coils):
     for signal in (*SIGNALS, 60.0):
         weak = signal < 3
         assert transformed(coils, signal).std() == pytest.approx(1, abs=0.13 if weak else 0.03)
 
 
 @pytest.mark.parametrize("coils", [1, 2, 12])
-def test_inverse_takes_the_mean_back(coils):
+def test_inverse_of_the_mean_is_the_signal(coils):
     for signal in (*SIGNALS[2:], 60.0):
         mean = transformed(coils, signal).mean(keepdims=True)
         assert magnitudes(coils).inverse(mean)[0] == pytest.approx(signal, abs=0.03 * coils)
@@ -37,7 +37,7 @@ def test_inverse_takes_the_mean_back(coils):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_transform_rises_and_keeps_the_dtype(dtype):
+def test_transform_is_increasing_and_keeps_the_dtype(dtype):
     z = np.linspace(0, 80, 5000, dtype=dtype)
     d = magnitudes(1).forward(z)
     assert d.dtype == dtype

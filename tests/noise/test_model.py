@@ -1,4 +1,4 @@
-"""NoiseModel: what it takes, what it says, what it refuses."""
+"""Tests of `NoiseModel`: serialization, equality, representation and refused arguments."""
 
 from dataclasses import FrozenInstanceError, replace
 
@@ -11,7 +11,7 @@ from nnk_image import NoiseModel, denoise
 CLEAN = nnk_image.standard_image("camera")[:96, 100:200].astype(float)
 BINOMIAL = np.outer([1, 4, 6, 4, 1], [1, 4, 6, 4, 1]) / 36.0
 AMONG = np.array([[4.0, 1, 0], [1, 9, 2], [0, 2, 1]])[..., None, None]
-LONG = np.pad(np.outer([0.2, 1, 0.2], [0.3, 1, 0.3]), 30)  # and noise of rows
+LONG = np.pad(np.outer([0.2, 1, 0.2], [0.3, 1, 0.3]), 30)  # with row noise
 LONG[31] += 0.5
 with_covariance = NoiseModel.from_autocovariance
 
@@ -35,7 +35,7 @@ MODELS = [
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
-def test_json_keeps_all(model):
+def test_json_round_trip(model):
     again = NoiseModel.from_json(model.to_json())
     assert again == model
     assert hash(again) == hash(model)
@@ -67,7 +67,7 @@ def test_scaled_multiplies_all_standard_deviations():
         assert twice.scaled(0.5) == model
 
 
-def test_it_says_itself():
+def test_repr():
     assert repr(NoiseModel(12.0)) == "NoiseModel(sigma=12)"
     assert repr(NoiseModel(2, gain=1.5, offset=7)) == "NoiseModel(sigma=2, gain=1.5, offset=7)"
     assert repr(NoiseModel(gain=1)) == "NoiseModel(gain=1)"
@@ -79,7 +79,7 @@ def test_it_says_itself():
 
 @pytest.mark.parametrize("shape", [(8, 8), (9, 8), (16, 13)])
 def test_oriented_psd_by_a_formula(shape):
-    """At half the sampling rate, a formula of frequencies is not symmetric."""
+    """At the Nyquist frequency, a spectrum given by a formula is not symmetric."""
     down, right = np.meshgrid(*map(np.fft.fftfreq, shape), indexing="ij")
     down, right = NoiseModel.from_psd((down + 2 * right) ** 2).neighbor_correlation()
     assert right < down < 0
@@ -141,13 +141,13 @@ def test_psd_and_autocovariance_agree():
         (lambda: denoise(CLEAN, NoiseModel(gain=2.0), strength=1e200), "gain=inf must be"),
     ],
 )  # fmt: skip
-def test_errors_teach(make, message):
+def test_error_messages(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
 @pytest.mark.parametrize("coils", [1.5, "two", None])
-def test_coils_are_an_integer(coils):
+def test_number_of_coils_must_be_an_integer(coils):
     with pytest.raises(TypeError, match="rician must be an integer"):
         NoiseModel(5, rician=coils)
     assert NoiseModel(5, rician=np.True_).rician == 1

@@ -1,4 +1,4 @@
-"""Counts of photons, recognized as such; pictures of few values, not mistaken for counts."""
+"""Tests that photon counts are recognized, and other images with few values are not."""
 
 import numpy as np
 import pytest
@@ -11,12 +11,12 @@ from nnk_image.base.image import check_image
 from nnk_image.noise.photons import photon_values
 
 
-def found(pixels, channel_axis=None, mask=None):
+def value_per_photon(pixels, channel_axis=None, mask=None):
     return photon_values(check_image(pixels, channel_axis, mask))
 
 
 def hopper(channels=slice(1, 2)):
-    """A picture from 0 to 1, (256, 256, C)."""
+    """Return a (256, 256, C) image with values from 0 to 1."""
     return standard_image("hopper")[60:316, 130:386, channels] / 255
 
 
@@ -34,40 +34,40 @@ def test_counts_are_denoised_as_if_their_gain_were_known(peak):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_counts_times_a_number(dtype):
+def test_scaled_counts_are_recognized(dtype):
     noisy = (0.0037 * counts(hopper(), 2.0)).astype(dtype)
-    assert found(noisy[..., 0]) == pytest.approx((0.0037,))
+    assert value_per_photon(noisy[..., 0]) == pytest.approx((0.0037,))
 
 
-def test_each_channel_has_its_own_value_and_may_be_dark():
+def test_each_channel_has_its_own_gain_and_may_be_black():
     noisy = counts(hopper(slice(None)), 3.0) * [2, 0, 0.5]
     model = estimate_noise(noisy, channel_axis=-1)
     assert model.gain == (2.0, 0.0, 0.5)
     assert not np.any(denoise(noisy, channel_axis=-1)[..., 1])
 
 
-def test_masked_pixels_are_no_counts():
+def test_masked_pixels_are_ignored():
     noisy = counts(hopper()[..., 0], 2.0).astype(float)
     mask = np.hypot(*(np.indices(noisy.shape) - 128)) < 100
     noisy[~mask] = np.nan
     assert estimate_noise(noisy, mask=mask).gain == (1.0,)
 
 
-def test_volumes_of_counts():
+def test_counts_in_a_volume():
     _, y, x = np.indices((12, 64, 64)) - 32
     noisy = counts(np.exp(-(x**2 + y**2) / 400) + 0.05, 1.5)
     assert estimate_noise(noisy).gain == (1.0,)
 
 
-def test_a_few_bright_places_on_a_dark_ground():
+def test_counts_of_few_bright_spots_on_a_dark_background():
     spots = gaussian((hopper()[..., 0] > 0.75).astype(float), 4)
     noisy = counts(spots + 0.002, 10.0)
     assert np.mean(noisy == 0) > 0.5
-    assert found(noisy) == (1.0,)
+    assert value_per_photon(noisy) == (1.0,)
 
 
 @pytest.mark.parametrize("peak", [2.0, 20.0, 60.0])
-def test_sharp_beads(peak):
+def test_counts_of_sharp_beads(peak):
     beads = np.zeros((256, 256))
     for y, x in np.random.default_rng(2).integers(10, 246, (25, 2)):
         beads[draw.disk((y, x), 7)] = 1
@@ -76,11 +76,11 @@ def test_sharp_beads(peak):
 
 @pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "g"])
 def test_counts_of_any_dtype(dtype):
-    assert found(counts(hopper()[..., 0], 2.0).astype(dtype)) == (1.0,)
+    assert value_per_photon(counts(hopper()[..., 0], 2.0).astype(dtype)) == (1.0,)
 
 
 def drawings():
-    """Pictures of few values without noise, some of them as sparse as counts."""
+    """Return noiseless images with few values, some of them as sparse as counts."""
     rng = np.random.default_rng(3)
     lines = np.zeros((256, 256))
     for ends in rng.integers(0, 256, (40, 4)):
@@ -104,22 +104,22 @@ def drawings():
 
 
 @pytest.mark.parametrize("name", drawings())
-def test_pictures_of_few_values_are_no_counts(name):
-    assert found(drawings()[name].astype(float)) is None
+def test_images_with_few_values_are_not_taken_for_counts(name):
+    assert value_per_photon(drawings()[name].astype(float)) is None
 
 
 @pytest.mark.parametrize("sigma", [1, 2, 4, 8])
-def test_other_noise_in_dark_pictures(sigma):
+def test_gaussian_noise_in_a_dark_image_is_not_taken_for_counts(sigma):
     noise = np.random.default_rng(5).normal(0, sigma, (256, 256))
     dark = np.clip(np.rint(40 * hopper()[..., 0] + noise), 0, 255)
-    assert found(dark) is None
+    assert value_per_photon(dark) is None
 
 
-def test_what_is_no_count():
+def test_shifted_mixed_empty_and_small_images_are_not_counts():
     noisy = counts(hopper()[..., 0], 3.0)
-    assert found(noisy + 100) is None
-    assert found(noisy - 2) is None
-    assert found(noisy + 0.1 * (noisy == 3)) is None
-    assert found(np.zeros((64, 64))) is None
-    assert found(noisy[:6, :6]) is None
-    assert found(noisy * np.where(noisy == 1, 1e-300, 1e300)) is None
+    assert value_per_photon(noisy + 100) is None
+    assert value_per_photon(noisy - 2) is None
+    assert value_per_photon(noisy + 0.1 * (noisy == 3)) is None
+    assert value_per_photon(np.zeros((64, 64))) is None
+    assert value_per_photon(noisy[:6, :6]) is None
+    assert value_per_photon(noisy * np.where(noisy == 1, 1e-300, 1e300)) is None

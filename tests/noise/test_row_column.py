@@ -1,4 +1,4 @@
-"""Row and column noise is found in an image and removed, and nothing else is."""
+"""Tests that row and column noise, and nothing else, is detected and removed."""
 
 import numpy as np
 import pytest
@@ -41,19 +41,19 @@ def test_pictures_without_row_and_column_noise_have_none(name, sigma):
 
 @pytest.mark.parametrize("font", ["DejaVuSans-Bold", "DejaVuSansMono"])
 @pytest.mark.parametrize(("size", "spacing"), [(7, 8), (8, 10), (7, 10)])
-def test_lines_of_text_are_no_row_noise(size, spacing, font):
+def test_lines_of_text_are_not_taken_for_row_noise(size, spacing, font):
     page = page_of_text(size, spacing, font, margin=0).astype(float)
     for sigma in (0.5, 2, 8):
         noisy = np.clip(page + np.random.default_rng(3).normal(0, sigma, page.shape), 0, 255)
         assert row_column.row_column_levels(check_image(noisy)) == (0, 0)
 
 
-def test_the_two_fields_of_a_video_are_no_row_noise():
+def test_two_fields_of_a_video_are_not_taken_for_row_noise():
     fields = CLEAN + 10 * (np.arange(len(CLEAN)) % 2)[:, None]
     assert row_column.row_column_levels(check_image(fields + WHITE)) == (0, 0)
 
 
-def test_offsets_are_found_most_and_treats_both_axes_alike():
+def test_offsets_are_estimated_alike_along_both_axes():
     noisy = CLEAN + WHITE + ROWS
     (found,) = row_column.estimate_offsets(check_image(noisy), 12, 0)
     assert rms(found - (ROWS - ROWS.mean())) < 0.35 * ROWS.std()
@@ -63,7 +63,7 @@ def test_offsets_are_found_most_and_treats_both_axes_alike():
 
 
 def test_offsets_alone_leave_a_flat_image_nearly_flat():
-    """Over many images: how much remains depends on the offsets, by a factor of 3 and more."""
+    """The remainder varies by a factor of 3 or more, so its median over images is checked."""
     left = []
     for seed in range(30):
         rng = np.random.default_rng(seed)
@@ -75,7 +75,7 @@ def test_offsets_alone_leave_a_flat_image_nearly_flat():
     assert np.median(left) < 0.4 * np.hypot(5, 3)
 
 
-def test_denoising_removes_what_is_given_or_estimated():
+def test_denoising_removes_given_and_estimated_row_noise():
     noisy = CLEAN + WHITE + ROWS
     plain = rms(denoise(noisy, float(np.hypot(10, 12))) - CLEAN)
     given = rms(denoise(noisy, NoiseModel(10.0, rows=12.0)) - CLEAN)
@@ -86,7 +86,7 @@ def test_denoising_removes_what_is_given_or_estimated():
     assert rms(denoise(noisy) - CLEAN) < 1.05 * given
 
 
-def test_columns_of_each_channel():
+def test_column_noise_of_each_channel():
     clean = nnk_image.standard_image("chelsea").astype(float)[:96, :112]
     rng = np.random.default_rng(3)
     offsets = rng.normal(0, 15, (1, 112, 3))
@@ -96,7 +96,7 @@ def test_columns_of_each_channel():
     assert rms(left - left.mean(axis=0)) < 0.35 * 15
 
 
-def test_absent_pixels_stay_and_do_not_matter():
+def test_masked_pixels_are_unchanged_and_ignored():
     noisy = (CLEAN + WHITE + ROWS)[:80, :90]
     mask = np.ones(noisy.shape, bool)
     mask[:, 60:] = False
@@ -119,7 +119,7 @@ def test_small_images(shape):
     assert np.isfinite(result).all()
 
 
-def test_threads_and_progress():
+def test_progress_and_same_bits_for_threads():
     noisy = (CLEAN + WHITE + ROWS)[:100]
     model = NoiseModel(10.0, rows=12.0)
     calls = []
@@ -129,7 +129,7 @@ def test_threads_and_progress():
     np.testing.assert_array_equal(denoise(noisy, model, n_jobs=2), one)
 
 
-def test_a_spectrum_with_row_noise_is_split():
+def test_row_noise_in_a_spectrum_is_separated():
     psd = np.full((128, 256), 9.0)
     psd[:, 0] += 16 * 256
     model = NoiseModel.from_psd(psd)
@@ -143,7 +143,7 @@ def test_a_spectrum_with_row_noise_is_split():
     assert (doubled.sigma[0], doubled.rows) == pytest.approx((6, 8))
 
 
-def test_smooth_noise_is_not_split():
+def test_smooth_correlation_is_not_taken_for_row_noise():
     distance = np.hypot(*np.mgrid[-20:21, -20:21])
     model = NoiseModel.from_autocovariance(np.exp(-((distance / 6) ** 2)))
     assert (model.rows, model.columns) == (0, 0)
@@ -151,6 +151,6 @@ def test_smooth_noise_is_not_split():
 
 
 @pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
-def test_bad_offsets_are_refused(value):
+def test_bad_level_of_row_noise_is_refused(value):
     with pytest.raises((TypeError, ValueError), match="rows="):
         NoiseModel(rows=value)

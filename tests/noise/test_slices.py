@@ -1,4 +1,4 @@
-"""Noise that is correlated across the slices of a volume."""
+"""Tests of noise that is correlated across the slices of a volume."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def picture(side=96):
 
 
 def moving(depth):
-    """A picture that moves by a pixel down and to the right from slice to slice."""
+    """Return a volume in which an image moves by one pixel per slice along both axes."""
     whole = nnk_image.standard_image("camera").astype(float)
     return np.stack([whole[40 + z : 136 + z, 60 + z : 156 + z] for z in range(depth)])
 
@@ -32,7 +32,7 @@ def correlation_of(kernel):
 
 
 def across(model):
-    """Return the correlation across slices of a model, [1] if it has none."""
+    """Return the correlation of a model across slices, [1] if it has none."""
     if model.correlation is None or model.correlation.ndim < 3:
         return np.ones(1)
     _, height, width = model.correlation.shape
@@ -41,7 +41,7 @@ def across(model):
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 @pytest.mark.parametrize("scene", ["moving", "the same in all slices"])
-def test_correlation_across_slices_is_found(scene, kernel):
+def test_correlation_across_slices_is_estimated(scene, kernel):
     clean = moving(20) if scene == "moving" else np.repeat(picture()[None], 20, axis=0)
     model = estimate_noise(clean + noise_of(clean.shape, kernel, 15), spacing=1)
     truth, found = correlation_of(kernel), across(model)
@@ -49,11 +49,11 @@ def test_correlation_across_slices_is_found(scene, kernel):
     np.testing.assert_allclose(found, truth, atol=0.1)
 
 
-def test_without_noise_the_slices_of_one_picture_are_not_correlated_noise():
+def test_equal_noiseless_slices_are_not_taken_for_correlated_noise():
     assert len(across(estimate_noise(np.repeat(picture()[None], 12, axis=0), spacing=1))) == 1
 
 
-def test_a_constant_background_and_a_mask_do_not_count():
+def test_constant_background_and_masked_pixels_are_ignored():
     clean = moving(16)
     noisy = clean + noise_of(clean.shape, KERNELS["three slices"], 15)
     noisy[:, :, 64:] = 0
@@ -71,7 +71,7 @@ def test_a_constant_background_and_a_mask_do_not_count():
 
 
 @pytest.mark.parametrize("kind", ["white", "poisson"])
-def test_a_kind_that_is_known_to_be_independent_is_not_correlated(kind):
+def test_white_and_poisson_kinds_have_no_correlation(kind):
     clean = moving(12)
     noisy = clean + noise_of(clean.shape, KERNELS["three slices"], 15)
     assert estimate_noise(noisy, spacing=1, kind=kind).correlation is None
@@ -86,7 +86,7 @@ def test_few_slices_and_a_sequence_of_volumes():
     np.testing.assert_allclose(found, correlation_of([0.5, 1, 0.5]), atol=0.1)
 
 
-def test_the_result_is_as_good_as_with_the_correlation_given():
+def test_blind_result_is_nearly_as_good_as_with_known_correlation():
     clean = moving(12)[:, :64, :64]
     kernel = KERNELS["three slices"]
     noisy = clean + noise_of(clean.shape, kernel, 15)
@@ -108,7 +108,7 @@ def test_some_blocks_of_large_slices_are_enough(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.int16])
-def test_small_types_give_the_model_of_the_same_floats(dtype):
+def test_small_dtypes_give_the_model_of_their_float64_copies(dtype):
     noise = noise_of((8, 96, 96), KERNELS["three slices"], 40)
     if dtype is bool:
         volume = noise > 0

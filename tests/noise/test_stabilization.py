@@ -1,4 +1,4 @@
-"""Variance stabilisation: its mean against exact sums, the way back, and what must not change."""
+"""Tests of variance stabilization, against exact sums and random counts."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ MODELS = [(1, 0, 0, 1), (1, 0, 0, 0.4), (2, 1, -3, 1), (0.5, 0.6, 10, 0.6), (4, 
 
 
 def mean_by_sums(counts, read, share):
-    """Mean of the root over Poisson counts and a fine grid of the Gaussian."""
+    """Return the mean stabilized value, by summing over counts and a fine Gaussian grid."""
     lift = 3 / 8 + (read / share) ** 2
     k = np.arange(int(counts + 12 * np.sqrt(counts)) + 30)
     n = np.linspace(-9, 9, 4001) if read else np.zeros(1)
@@ -22,7 +22,7 @@ def mean_by_sums(counts, read, share):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_mean_is_that_of_exact_sums(model):
+def test_mean_matches_exact_sums(model):
     gain, read, offset, share = model
     found = Stabilizer(*model).mean(offset + gain * LEVELS)
     truth = [mean_by_sums(counts, read / gain, share) for counts in LEVELS]
@@ -31,7 +31,7 @@ def test_mean_is_that_of_exact_sums(model):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("model", [*MODELS, (1e-4, 12, 0, 1), (1, 7.5, 0, 1), (1, 0.2, 0, 0.9)])
-def test_inverse_takes_the_mean_back(model, dtype):
+def test_inverse_of_the_mean_is_the_intensity(model, dtype):
     gain, _, offset, _ = model
     counts = np.concatenate([LEVELS, np.geomspace(100, 1e6, 20)])
     stabilizer = Stabilizer(*model)
@@ -43,7 +43,7 @@ def test_inverse_takes_the_mean_back(model, dtype):
 
 
 @pytest.mark.parametrize(("gain", "read", "share"), [(1, 0, 1), (3, 2, 1), (2, 1, 0.5)])
-def test_noise_becomes_one(gain, read, share):
+def test_stabilized_noise_has_unit_level(gain, read, share):
     rng = np.random.default_rng(0)
     for x in (15.0, 60.0, 400.0):
         z = 7 + gain * rng.poisson(x, 200_000) + read * rng.normal(size=200_000)
@@ -51,7 +51,7 @@ def test_noise_becomes_one(gain, read, share):
         assert Stabilizer(gain, read, 7, share).forward(mixture).std() == pytest.approx(1, rel=0.02)
 
 
-def test_mean_is_that_of_random_counts():
+def test_mean_matches_random_counts():
     rng = np.random.default_rng(1)
     stabilizer = Stabilizer(2.0, 1.5, 5.0)
     for x in (5.2, 7, 25):
@@ -61,7 +61,7 @@ def test_mean_is_that_of_random_counts():
         np.testing.assert_allclose(stabilizer.inverse(mean), x, atol=0.03)
 
 
-def test_equivariance():
+def test_scale_and_offset_do_not_matter():
     z = np.random.default_rng(2).poisson(3, (20, 30)) * 1.0
     unit = Stabilizer(1, 0.5).forward(z)
     scaled = Stabilizer(1e-3, 5e-4, 9)
@@ -70,14 +70,14 @@ def test_equivariance():
     np.testing.assert_allclose(scaled.inverse(unit), expected, rtol=1e-12)
 
 
-def test_read_noise_alone_is_divided_out():
+def test_read_noise_alone_is_only_scaled():
     z = np.linspace(-20, 300, 50)
     unit = Stabilizer(1e-7, 12).forward(z)
     np.testing.assert_allclose(unit, z / 12, atol=1e-5)
     np.testing.assert_allclose(Stabilizer(1e-7, 12).inverse(unit), np.maximum(z, 0), atol=1e-4)
 
 
-def test_dark_and_absent_pixels():
+def test_dark_and_nan_pixels():
     stabilizer = Stabilizer(2, 1, 10)
     d = stabilizer.forward(np.array([[-1e6, 10, np.nan]]))
     assert d[0, 1] == 0

@@ -1,4 +1,4 @@
-"""Correlated and uneven noise of an image with unit noise."""
+"""Tests of `StandardNoise`, the correlated or uneven noise of an image with unit noise."""
 
 import numpy as np
 import pytest
@@ -12,19 +12,19 @@ from nnk_image.noise.standard import WHITE, StandardNoise
 KERNEL = np.outer([1, 2, 1], [1, 3, 1]) / 66**0.5
 
 
-def test_what_no_noise_can_have_is_mended():
+def test_impossible_correlation_is_regularized():
     impossible = np.array([[0.0, 0, 0], [0.9, 1, 0.9], [0, 0, 0]])
-    mended = regularized(impossible)
+    repaired = regularized(impossible)
     size = np.zeros((64, 64))
-    size[31:34, 31:34] = mended
+    size[31:34, 31:34] = repaired
     assert np.fft.fft2(np.fft.ifftshift(size)).real.min() > -0.5
-    assert mended[1, 1] == 1
+    assert repaired[1, 1] == 1
     possible = autocovariance(KERNEL)
     np.testing.assert_allclose(regularized(possible), possible, atol=0.02)
 
 
 @pytest.mark.parametrize("shape", [(128, 128), (127, 129)])
-def test_the_covariance_at_half_size_is_that_of_halved_noise(shape):
+def test_correlation_at_half_size_is_that_of_halved_noise(shape):
     small = np.concatenate([halve(filtered(KERNEL, shape, seed)[None]) for seed in range(60)])
     small = small[:, :63, :63]
     halved, levels = StandardNoise(autocovariance(KERNEL)[None]).halved(shape)

@@ -1,4 +1,4 @@
-"""Signs of texture: what they say of noise alone, of texture alone, and of both."""
+"""Tests of the features that distinguish noise from texture."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ SHAPE = 256, 256
 NOISE = {name: 100 + 10 * filtered(kernel, SHAPE, 1) for name, kernel in KERNELS.items()}
 STRENGTH = np.exp(2 * filtered(np.ones((24, 24)) / 24, SHAPE, 1))
 TEXTURE = {name: 100 + 10 * STRENGTH * filtered(KERNELS[name], SHAPE, 2) for name in NOISE}
-"""Strong in some places and weak in others, as that of photographs is."""
+"""Textures that are strong in some places and weak in others, as in photographs."""
 
 
 def scales_of(image):
@@ -40,7 +40,7 @@ def test_features_of_noise(name):
 def test_features_of_texture(name):
     beyond, growth, strong, _ = features(scales_of(TEXTURE[name]))
     assert 0 <= beyond <= 1.5
-    if name != "blue":  # which is weak at half the size; its elasticity shows it
+    if name != "blue":  # it is weak at half size; its elasticity is checked below
         assert 0.3 < growth <= 2.5
     assert strong >= 0
     assert np.min(scales_of(TEXTURE[name])[0].elasticity) > 0.5
@@ -54,9 +54,9 @@ def test_growth_does_not_depend_on_the_size_of_the_image(name):
 
 
 def test_channels_share_texture_but_not_noise():
-    """Chroma of independent noise is as strong as luminance, and that of a gray image is absent.
+    """The chroma of independent noise is as strong as its luminance; a gray image has none.
 
-    At half and at a quarter of the size, it is 1 over 0.22 times the typical one. A picture whose
+    At half and at a quarter of the size, it is 1 / 0.22 times the typical ratio. An image whose
     chroma is hardly above what its white noise explains counts as gray.
     """
     channels = [100 + 10 * filtered(KERNELS["binomial"], SHAPE, seed) for seed in range(3)]
@@ -78,15 +78,15 @@ def test_factor_of_white_noise():
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_texture_of_changing_strength_is_left(name):
-    """Where the factor takes it for noise, the check of the result does not."""
+def test_texture_of_varying_strength_is_kept(name):
+    """Where the factor takes the texture for noise, the check of the result does not."""
     change = denoise(TEXTURE[name]) - TEXTURE[name]
     assert np.std(change) < 0.01 * np.std(TEXTURE[name])
 
 
 @pytest.mark.parametrize("name", ["clock_motion.png", "moon.png", "camera.png"])
 def test_factor_in_photographs(name):
-    """Of correlated noise, and of white noise, which leaves little beyond it."""
+    """The factor is high for correlated noise and low for white noise."""
     clean = skimage_picture(name)[:256, :256]
     found = [factor_of(clean + 20 * filtered(KERNELS[k], SHAPE, 3)) for k in ("binomial", "white")]
     assert found[0] > 0.6 * MOST
@@ -107,7 +107,7 @@ def test_white_noise_is_trusted():
 
 
 @pytest.mark.parametrize("image", [NOISE["mild"], TEXTURE["mild"]], ids=["noise", "texture"])
-def test_the_units_do_not_matter(image):
+def test_units_do_not_matter(image):
     expected = features(scales_of(image))
     for other in (image * 2.0**-30, image * 1e6 - 3e7, image.T):
         np.testing.assert_allclose(features(scales_of(other)), expected, rtol=1e-5, atol=1e-6)
@@ -115,14 +115,14 @@ def test_the_units_do_not_matter(image):
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (8, 90), (70, 64)])
-def test_small_images_have_signs(shape):
+def test_features_of_small_images(shape):
     found = features(scales_of(filtered(KERNELS["binomial"], shape, 4)))
     assert found.shape == (4,)
     assert np.all(np.isfinite(found))
     assert 0 <= factor(found) <= MOST
 
 
-def test_factors_of_many_images():
+def test_factor_of_many_images_at_once():
     found = np.array([features(scales_of(image)) for image in NOISE.values()])
     expected = [factor(one) for one in found]
     np.testing.assert_allclose(factor(found), expected)

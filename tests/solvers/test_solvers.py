@@ -1,4 +1,4 @@
-"""Solvers on graphs: dense solutions, bounded least squares, linear programs, exact properties."""
+"""Tests of solvers on graphs against dense solutions and the optimizers of scipy."""
 
 import warnings
 from contextlib import nullcontext
@@ -20,7 +20,7 @@ CASES = ["all", "known", "fixed"]
 
 
 class Random:
-    """A connected graph with random weights, places, a signal, and which of it is known."""
+    """A random connected graph, with coordinates of nodes and a signal that is partly known."""
 
     def __init__(self, seed, n=None, case="all"):
         rng = np.random.default_rng(seed)
@@ -41,7 +41,7 @@ class Random:
         return np.diag(self.weights.sum(axis=1)) - self.weights
 
     def differences(self):
-        """(edges, N): x_i - x_j."""
+        """Return the (edges, N) matrix of the differences x_i - x_j."""
         rows, edges = np.zeros((len(self.w), len(self.y))), np.arange(len(self.w))
         rows[edges, self.i], rows[edges, self.j] = 1, -1
         return rows
@@ -53,7 +53,7 @@ class Random:
         return (self.strength or 1) * (self.w * abs(self.differences() @ x)).sum()
 
     def dense(self, quadratic, n_values):
-        """Minimum of misfit + weight / 2 x' Q x by elimination."""
+        """Return the minimum of misfit + strength / 2 x' Q x, by dense linear algebra."""
         n, size = len(self.y), len(quadratic)
         pull = np.zeros(size)
         pull[:n_values] = self.known
@@ -68,7 +68,7 @@ class Random:
 
 
 def planar_form(problem, stiffness):
-    """The quadratic form of values and slopes, term by term from its definition."""
+    """Return the quadratic form of values and slopes, term by term from its definition."""
     n, axes = problem.places.shape
     form = np.zeros((n * (1 + axes),) * 2)
 
@@ -94,7 +94,7 @@ def close(found, best):
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("seed", range(50))
-def test_smooth_reaches_the_minimum_by_elimination(seed, case):
+def test_smooth_matches_the_dense_minimum(seed, case):
     problem = Random(seed, case=case)
     x = smooth(problem.graph, problem.y, problem.strength, known=problem.known, tol=1e-10)
     exact = problem.dense(problem.laplacian, len(problem.y))
@@ -108,7 +108,7 @@ def test_smooth_reaches_the_minimum_by_elimination(seed, case):
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("seed", range(50))
-def test_gglr_reaches_the_minimum_by_elimination(seed, case):
+def test_gglr_matches_the_dense_minimum(seed, case):
     problem = Random(seed, case=case)
     n, stiffness = len(problem.y), [0.05, 1.0][seed % 2]
     x, info = gglr(
@@ -118,7 +118,7 @@ def test_gglr_reaches_the_minimum_by_elimination(seed, case):
     )
     form = planar_form(problem, stiffness)
     exact = problem.dense(form, n)
-    np.testing.assert_array_equal(x, info.state[0][:, 0])  # which need not be unique
+    np.testing.assert_array_equal(x, info.state[0][:, 0])  # the minimum may not be unique
 
     def objective(full):
         return problem.misfit(full[:n]) + (problem.strength or 1) / 2 * full @ form @ full
@@ -128,7 +128,7 @@ def test_gglr_reaches_the_minimum_by_elimination(seed, case):
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_total_variation_reaches_the_minimum_of_bounded_least_squares(seed):
+def test_total_variation_matches_bounded_least_squares(seed):
     problem = Random(seed)
     x, info = total_variation(
         problem.graph, problem.y, problem.strength, tol=1e-7, return_info=True, max_iterations=50000
@@ -143,7 +143,7 @@ def test_total_variation_reaches_the_minimum_of_bounded_least_squares(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_total_variation_between_fixed_values_is_a_linear_program(seed):
+def test_total_variation_between_fixed_values_matches_a_linear_program(seed):
     problem = Random(seed, case="fixed")
     x = total_variation(
         problem.graph, problem.y, 0, known=problem.known, tol=1e-7, max_iterations=100_000
@@ -164,7 +164,7 @@ def test_total_variation_between_fixed_values_is_a_linear_program(seed):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_total_variation_of_partly_known_signals_by_quadratic_programming(seed):
+def test_total_variation_of_partly_known_signals_matches_a_quadratic_program(seed):
     problem = Random(seed, n=8, case="known")
     x = total_variation(
         *(problem.graph, problem.y, problem.strength),
@@ -189,7 +189,7 @@ def test_total_variation_of_partly_known_signals_by_quadratic_programming(seed):
 @pytest.mark.parametrize("solver", SOLVERS)
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), case=st.sampled_from(CASES))
-def test_constant_signals_stay_and_offsets_pass_through(solver, seed, case):
+def test_constant_signals_and_offsets_are_kept(solver, seed, case):
     problem = Random(seed, case=case)
     options = {"known": problem.known, "tol": 1e-8, "max_iterations": 100_000}
     if solver is gglr:
@@ -202,7 +202,7 @@ def test_constant_signals_stay_and_offsets_pass_through(solver, seed, case):
         np.testing.assert_allclose(moved, x + 100, atol=0.1)
 
 
-def test_planes_cost_nothing():
+def test_gglr_keeps_planes():
     image = np.add.outer(2.0 * np.arange(20), -3.0 * np.arange(30))
     graph = nnk_image.image_graph(image, sigma_f=50)
     np.testing.assert_allclose(gglr(graph, image, 100, tol=1e-9), image, atol=1e-5)
@@ -227,7 +227,7 @@ def test_results_do_not_depend_on_threads(solver, monkeypatch):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_an_image_graph_is_its_adjacency_and_channels_are_solved_one_by_one(solver):
+def test_image_graphs_equal_their_adjacency_and_channels_are_separate(solver):
     noisy, graph = photograph()
     places = {"coordinates": graph.positions()} if solver is gglr else {}
     x = solver(graph, noisy, 3.0, tol=1e-7)
@@ -254,7 +254,7 @@ def test_float32_is_computed_and_returned(solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("part", [1, 0.5])
-def test_a_warm_start_goes_on_where_a_call_ended(solver, part):
+def test_warm_start_continues_where_a_call_ended(solver, part):
     noisy, graph = photograph()
     known = np.random.default_rng(1).random(noisy.shape) < part
     options = {"known": known, "return_info": True, "max_iterations": 100_000}
@@ -286,15 +286,15 @@ def test_signals_in_any_units(solver, dtype, exponent):
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize("exponent", [-900, -40, 40, 900])
-def test_units_of_weights_and_of_signals_with_kept_values(solver, fixed, exponent):
-    """Weights and signals times powers of 2: total variation once did not converge."""
+def test_units_of_weights_and_of_partly_known_signals(solver, fixed, exponent):
+    """Scaling by powers of 2 changes nothing; total variation once did not converge."""
     noisy, graph = photograph()
     known = np.random.default_rng(1).random(noisy.size) < 0.5
     options = {"known": known, "max_iterations": 50, "return_info": True}
     if solver is gglr:
         options["coordinates"] = graph.positions()
     strength, unit = 0.0 if fixed else 2.0, 2.0**exponent
-    with warnings.catch_warnings(action="ignore"):  # of iterations
+    with warnings.catch_warnings(action="ignore"):  # about too few iterations
         x, info = solver(graph.adjacency, noisy.ravel(), strength, **options)
         other, again = solver(graph.adjacency * unit, noisy.ravel(), strength / unit, **options)
         moved, _ = solver(graph.adjacency, noisy.ravel() * unit, 0, **options)
@@ -306,8 +306,8 @@ def test_units_of_weights_and_of_signals_with_kept_values(solver, fixed, exponen
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("strength", [0, 1.0])
-def test_weak_links_count_in_float32_and_are_warned_of(solver, strength):
-    """The outlier's largest weight is 1e-104: it once got the mean of all, without a warning."""
+def test_weak_links_count_in_float32_and_are_warned_about(solver, strength):
+    """The largest weight of the outlier is 1e-104; it once got the overall mean, silently."""
     image = np.add.outer(np.arange(20), np.arange(20)).astype(np.uint8)
     known = np.ones(image.shape, bool)
     known[15, 15], image[15, 15] = False, 255
@@ -318,14 +318,14 @@ def test_weak_links_count_in_float32_and_are_warned_of(solver, strength):
         double = solver(graph, image.astype(np.float64), strength, known=known)
     np.testing.assert_array_equal(single, double.astype(np.float32))
     if solver is not gglr:
-        assert 22 <= double[15, 15] <= 38  # of its 14 neighbors
+        assert 22 <= double[15, 15] <= 38  # values of its 14 neighbors
     if solver is smooth and not strength:
         np.testing.assert_allclose(double, interpolate(graph, image, known), rtol=1e-12)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_groups_with_weak_links_are_warned_of(solver):
-    """Where the two unknown nodes get their value from is lost in rounding."""
+def test_groups_with_weak_links_are_warned_about(solver):
+    """The link that determines the values of the two unknown nodes is lost in rounding."""
     weights = np.zeros((4, 4))
     for i, j, weight in ((0, 1, 1), (1, 2, 1e-9), (2, 3, 1)):
         weights[i, j] = weights[j, i] = weight
@@ -336,8 +336,8 @@ def test_groups_with_weak_links_are_warned_of(solver):
 
 
 @pytest.mark.parametrize("solver", [smooth, gglr])
-def test_small_strengths_fill_in_as_0_does(solver):
-    """They once left the mean at all nodes that are not known."""
+def test_small_strengths_fill_in_like_strength_0(solver):
+    """Small strengths once left the mean at all unknown nodes."""
     noisy, graph = photograph()
     known = np.random.default_rng(1).random(noisy.shape) < 0.3
     exact = solver(graph, noisy, 0, known=known, tol=1e-9)
@@ -348,8 +348,8 @@ def test_small_strengths_fill_in_as_0_does(solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("strength", [0, 1e-3])
-def test_zeros_around_a_hole_fill_it(solver, strength):
-    """Known values other than 0 are far away: the hole once got their mean."""
+def test_hole_among_zeros_is_filled_with_zeros(solver, strength):
+    """Known values other than 0 are not linked to the hole, which once got their mean."""
     signal = np.array([9.0, 9, 0, 0, 0, 0, 0])
     known = np.array([True, True, True, False, False, True, True])
     options = {"coordinates": np.arange(7.0)[:, None]} if solver is gglr else {}
@@ -361,7 +361,7 @@ def test_zeros_around_a_hole_fill_it(solver, strength):
 
 @pytest.mark.parametrize("strength", [0, 0.1, 1.0])
 def test_total_variation_without_any_variation(strength):
-    """The objective is 0, which a gap relative to it once did not reach."""
+    """The objective is 0, and a gap relative to it once never met the tolerance."""
     weights = np.kron(np.eye(3), [[0, 0.7], [0.7, 0]])
     known = np.arange(6) % 2 == 0
     found, info = total_variation(
@@ -372,8 +372,8 @@ def test_total_variation_without_any_variation(strength):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_tolerance_below_rounding_does_no_harm(seed):
-    """Steps went on after the residual had vanished, and led anywhere."""
+def test_tolerance_below_rounding_does_no_harm(seed):
+    """Steps once continued after the residual had vanished, with arbitrary results."""
     problem = Random(seed)
     signal, graph = problem.y.astype(np.float32), problem.graph.astype(np.float32) * 0.01
     exact = smooth(problem.graph * 0.01, problem.y, 0.01, tol=1e-12)
@@ -396,7 +396,7 @@ def test_a_start_of_another_graph_and_masked_values_are_refused(solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_too_few_iterations_are_reported(solver):
+def test_too_few_iterations_are_warned_about(solver):
     noisy, graph = photograph()
     with pytest.warns(UserWarning, match=r"1 iterations reached an error of .*, not tol=1\.0e-09"):
         _, info = solver(graph, noisy, 5.0, max_iterations=1, tol=1e-9, return_info=True)
@@ -404,7 +404,7 @@ def test_too_few_iterations_are_reported(solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_unknown_values_may_be_anything_and_nothing_is_changed(solver):
+def test_unknown_values_are_ignored_and_inputs_are_not_modified(solver):
     noisy, graph = photograph()
     known = np.random.default_rng(0).random(noisy.shape) < 0.6
     given_signal = np.where(known, noisy, np.nan)
@@ -457,7 +457,7 @@ def test_bad_input_is_refused(solver, change, error, message):
 @pytest.mark.parametrize("solver", [smooth, gglr])
 @pytest.mark.parametrize("change", [{"start": 1e300}, {"strength": 1e300}, {"weights": 1e300}])
 def test_numbers_whose_squares_overflow_are_refused(solver, change):
-    """They once kept the solvers busy for ever, or gave values out of range."""
+    """Such numbers once made the solvers run forever, or gave values out of range."""
     noisy, graph = photograph()
     options = {"start": noisy.ravel() * change.get("start", 1.0), "max_iterations": 20}
     if solver is gglr:
@@ -468,7 +468,7 @@ def test_numbers_whose_squares_overflow_are_refused(solver, change):
 
 
 @pytest.mark.parametrize("solver", [smooth, gglr])
-def test_a_result_spoiled_by_rounding_is_warned_of(solver):
+def test_result_limited_by_rounding_is_warned_about(solver):
     noisy = photograph()[0][:9, :12]
     noisy = noisy.astype(np.float32)
     graph = nnk_image.image_graph(noisy, sigma_f=40)
@@ -488,7 +488,7 @@ def test_strengths_that_do_not_fit_the_signal_are_refused():
 @pytest.mark.parametrize(
     "coordinates", [None, np.zeros(4), np.zeros((4, 9)), np.full((4, 1), np.nan), [[1e99]] * 4]
 )
-def test_gglr_needs_places(coordinates):
+def test_gglr_needs_valid_coordinates(coordinates):
     with pytest.raises(ValueError, match="coordinates"):
         gglr(grid_graph((2, 2)), np.zeros(4), 1.0, coordinates=coordinates)
 

@@ -1,4 +1,4 @@
-"""Operators that PyTorch differentiates: matrices, finite differences; skipped without PyTorch."""
+"""Tests of operators that PyTorch can differentiate; they are skipped without PyTorch."""
 
 import sys
 
@@ -25,7 +25,7 @@ def graph(request):
 
 @pytest.fixture(params=["combinatorial", "normalized"])
 def case(request, graph, torch):
-    """A graph, its dense Laplacian, two signals, and coefficients."""
+    """Return a `TorchGraph`, its dense Laplacian, two signals, and coefficients."""
     on_graph = TorchGraph(graph, request.param)
     adjacency = getattr(graph, "adjacency", graph)
     degree = adjacency.sum(axis=1)
@@ -37,7 +37,7 @@ def case(request, graph, torch):
     return on_graph, matrix, *(torch.tensor(a, requires_grad=True) for a in (x, c))
 
 
-def test_values_are_those_of_matrices(case):
+def test_values_match_dense_matrices(case):
     on_graph, matrix, x, c = case
     columns = x.detach().numpy().reshape(2, -1).T
     product = on_graph.laplacian(x).detach().numpy().reshape(2, -1).T
@@ -45,13 +45,13 @@ def test_values_are_those_of_matrices(case):
     values, vectors = np.linalg.eigh(matrix)
     of_values = chebyshev.chebval(2 * values / on_graph.bound - 1, c.detach().numpy())
     expected = vectors * of_values @ vectors.T @ columns
-    for coefficients in (c, c.detach()):  # computed in other ways
+    for coefficients in (c, c.detach()):  # with and without gradients
         found = on_graph.chebyshev(x, coefficients)
         assert found.shape == x.shape
         np.testing.assert_allclose(found.detach().numpy().reshape(2, -1).T, expected, atol=1e-13)
 
 
-def test_derivatives_are_finite_differences(case, torch):
+def test_derivatives_match_finite_differences(case, torch):
     on_graph, _, x, c = case
     check = torch.autograd.gradcheck, torch.autograd.gradgradcheck
     bank = torch.stack([c, 2 * c.flip(0), c**2])
@@ -62,7 +62,7 @@ def test_derivatives_are_finite_differences(case, torch):
         assert correct(lambda x: on_graph.chebyshev(x, bank.detach()), (x,))
 
 
-def test_derivatives_of_smooth_are_finite_differences(graph, torch):
+def test_derivatives_of_smooth_match_finite_differences(graph, torch):
     on_graph = TorchGraph(graph)
     x = torch.rand(on_graph.shape, dtype=torch.float64, requires_grad=True)
     strength = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
@@ -78,7 +78,7 @@ def test_derivatives_of_smooth_are_finite_differences(graph, torch):
         assert correct(lambda strength: smoothed(x.detach(), strength), (strength.reshape(1),))
 
 
-def test_arrays_lists_and_tensors_are_taken(graph, torch):
+def test_arrays_lists_and_tensors_are_accepted(graph, torch):
     dense = torch.from_numpy(getattr(graph, "adjacency", graph).toarray())
     on_graph, on_tensor = TorchGraph(graph), TorchGraph(dense)
     x = np.random.default_rng(2).random(on_graph.shape)
@@ -95,13 +95,13 @@ def test_types_threads_and_graphs_without_edges(torch):
     image = nnk_image.standard_image("camera").astype(np.float32)
     graph, x = nnk_image.image_graph(image, sigma_f=20), torch.from_numpy(image).double()
     one, two = (TorchGraph(graph, n_jobs=n).laplacian(x) for n in (1, 2))
-    assert one.dtype == torch.float32  # as the graph's weights
+    assert one.dtype == torch.float32  # like the weights of the graph
     assert torch.equal(one, two)
     empty = TorchGraph(csr_array((3, 3)))
     assert torch.equal(empty.laplacian(torch.ones(3)), torch.zeros(3, dtype=torch.float64))
 
 
-def test_errors_say_what_to_do(graph, torch):
+def test_error_messages(graph, torch):
     with pytest.raises(ValueError, match="laplacian='random_walk' is unknown"):
         TorchGraph(graph, "random_walk")
     with pytest.raises(ValueError, match=r"signals must be \(\.\.\., .*\), not \(4,\)"):

@@ -1,4 +1,4 @@
-"""What tests of polynomials share."""
+"""Fixtures shared by the spectral tests."""
 
 import pytest
 
@@ -7,13 +7,13 @@ from nnk_image.spectral import time_skewing
 
 @pytest.fixture
 def tiles(monkeypatch):
-    """The numbers of tiles of all that is computed."""
+    """Return a list to which each computation appends its number of tiles."""
     numbers, boundaries = [], time_skewing.tile_boundaries
 
-    def noted(*arguments):
+    def recorded(*arguments):
         rows = boundaries(*arguments)
         numbers.append(len(rows) + 1)
         return rows
 
-    monkeypatch.setattr(time_skewing, "tile_boundaries", noted)
+    monkeypatch.setattr(time_skewing, "tile_boundaries", recorded)
     return numbers

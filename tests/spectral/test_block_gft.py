@@ -1,4 +1,4 @@
-"""Block transforms on graphs: eigenvectors by dense linear algebra, and the orthogonal group."""
+"""Tests of `block_gft` against dense eigenvectors, and of its exact inverse."""
 
 import numpy as np
 import pytest
@@ -12,14 +12,14 @@ GRAPHS = {
     "nnk": image_graph(IMAGE, 5, sigma_f=0.3),
     "bilateral": bilateral_graph(IMAGE, 5, sigma_f=0.3),
     "exact": image_graph(IMAGE, 5, sigma_f=0.3, weights="nnk"),
-    "parts": image_graph(np.round(IMAGE), 5, sigma_f=0.05),  # blocks fall apart without the grid
+    "parts": image_graph(np.round(IMAGE), 5, sigma_f=0.05),  # connected only by the added grid
     "masked": image_graph(IMAGE, 5, sigma_f=0.3, mask=IMAGE > 0.4),
     "no edges": image_graph(IMAGE, 5, sigma_f=0.3, mask=IMAGE.max() == IMAGE),
 }
 
 
 def basis_of(graph, size):
-    """[row, column, k] is the k-th basis picture of a block, from inverses of unit vectors."""
+    """Return the k-th basis image of each block at [row, column, k], by inverting unit vectors."""
     rows, columns = (n // size for n in graph.shape)
     pictures = []
     for k in range(size**2):
@@ -31,7 +31,7 @@ def basis_of(graph, size):
 
 
 def laplacian_by_hand(graph, y, x, size):
-    """Pair by pair."""
+    """Return the Laplacian of one block, computed pair by pair."""
     adjacency = graph.adjacency.toarray()
     least = 0.01 * (adjacency.max() or 1)
     pixels = [(y + i, x + j) for i in range(size) for j in range(size)]
@@ -46,7 +46,7 @@ def laplacian_by_hand(graph, y, x, size):
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_basis_are_the_eigenvectors_of_each_block_by_rising_eigenvalue(name):
+def test_basis_of_each_block_is_its_eigenvectors_in_ascending_order(name):
     graph, size = GRAPHS[name], 6
     basis = basis_of(graph, size)
     for row in range(2):
@@ -81,7 +81,7 @@ def test_channels_are_transformed_one_by_one():
     np.testing.assert_allclose(back, color, atol=1e-13)
 
 
-def test_what_no_whole_block_covers_is_left_out():
+def test_incomplete_blocks_are_left_out():
     coefficients = block_gft(IMAGE, GRAPHS["nnk"], 5)
     assert coefficients.shape == (2, 3, 25)
     back = block_gft(coefficients, GRAPHS["nnk"], 5, inverse=True)
@@ -95,7 +95,7 @@ def test_results_are_the_same_on_any_number_of_threads(size):
         np.testing.assert_array_equal(one, other)
 
 
-def test_numbers_of_all_types():
+def test_dtypes_and_memory_layouts():
     whole = (255 * IMAGE).astype(np.uint8)
     graph = image_graph(whole)
     expected = block_gft(whole.astype(float), graph, 6)
@@ -122,6 +122,6 @@ def test_numbers_of_all_types():
         (np.zeros((9, 9, 9)), image_graph(np.zeros((9, 9, 9))), {}, ValueError, "has no block"),
     ],
 )
-def test_what_cannot_be_transformed_is_refused(values, graph, options, error, says):
+def test_bad_input_is_refused(values, graph, options, error, says):
     with pytest.raises(error, match=says):
         block_gft(values, graph, **options)

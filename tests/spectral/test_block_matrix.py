@@ -1,4 +1,4 @@
-"""Entries made anew some rows at a time: the same bits as entries that are kept."""
+"""Tests of matrix entries that are recomputed some rows at a time instead of being kept."""
 
 import copy
 import gc
@@ -43,7 +43,7 @@ def noisy(shape, dtype=np.float32, seed=0):
 
 
 def everything(image, kind, n_jobs=1, window=7):
-    """Every way of using the operator of an image, as one list of arrays."""
+    """Return the results of all uses of the operator of an image, as a list of arrays."""
     options = {"sigma_f": 9, "laplacian": kind, "order": 13, "n_scales": 2, "n_jobs": n_jobs}
     wavelets = wavelets_of(image, window, **options)
     bands = wavelets.analyze(image)
@@ -55,7 +55,7 @@ def everything(image, kind, n_jobs=1, window=7):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_bits_as_kept_entries(kind, shape, dtype, monkeypatch):
+def test_recomputed_entries_give_the_same_bits_as_kept_ones(kind, shape, dtype, monkeypatch):
     image = noisy(shape, dtype)
     kept = everything(image, kind)
     keep_no_entries(monkeypatch)
@@ -65,9 +65,9 @@ def test_the_same_bits_as_kept_entries(kind, shape, dtype, monkeypatch):
 
 
 @pytest.mark.parametrize("rows", [1, 3, 32])
-def test_places_are_taken_over_in_time(rows, monkeypatch):
+def test_rows_may_be_recomputed_in_small_steps(rows, monkeypatch):
     image = noisy((301, 90))
-    options = {"sigma_f": 9, "order": 37, "n_scales": 2}  # more orders than one pass takes
+    options = {"sigma_f": 9, "order": 37, "n_scales": 2}  # more orders than one pass computes
     kept = wavelets_of(image, 3, **options).analyze(image)
     keep_no_entries(monkeypatch)
     monkeypatch.setattr(time_skewing, "_ROWS_PER_FILLING", rows)
@@ -77,7 +77,7 @@ def test_places_are_taken_over_in_time(rows, monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["sgw", "fast"])
-def test_denoising_gives_the_same_bits(method, monkeypatch):
+def test_denoising_without_kept_entries_gives_the_same_bits(method, monkeypatch):
     image = noisy((260, 70))
     kept = denoise(image, 6, method=method)
     keep_no_entries(monkeypatch)
@@ -90,7 +90,7 @@ def test_progress_ends_at_its_total(no_entries_kept):
 
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, through_read_only_buffers])
-def test_a_copy_makes_the_same_entries(duplicate, no_entries_kept):
+def test_copy_recomputes_the_same_entries(duplicate, no_entries_kept):
     image = noisy((300, 40))
     wavelets = wavelets_of(image, 5, sigma_f=9)
     expected = wavelets.analyze(image)
@@ -99,7 +99,7 @@ def test_a_copy_makes_the_same_entries(duplicate, no_entries_kept):
     np.testing.assert_array_equal(other.analyze(image), expected)
 
 
-def test_a_matrix_that_changes_later_changes_nothing(no_entries_kept):
+def test_later_changes_of_the_matrix_do_not_matter(no_entries_kept):
     image = noisy((50, 40))
     graph = image_graph(image, 5, sigma_f=9)
     with pytest.raises(ValueError, match="read-only"):
@@ -116,7 +116,7 @@ def test_a_matrix_that_changes_later_changes_nothing(no_entries_kept):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("width", [1, 7, 8, 300])
 @pytest.mark.parametrize("window", [3, 11, 21])
-def test_padded_rows_are_whole_blocks_with_room_at_both_sides(window, width, dtype):
+def test_padded_rows_are_complete_blocks_with_padding_at_both_ends(window, width, dtype):
     image = noisy((3, width), dtype)
     with RowExecutor() as executor:
         of = window_on(image.shape, window, (1.0, 1.0))[0], np.dtype(dtype)
@@ -158,7 +158,7 @@ def test_degrees_are_the_row_sums_of_the_matrix(dtype, monkeypatch):
 
 
 @pytest.mark.parametrize("keep", [False, True])
-def test_images_are_given_back_at_once(keep, monkeypatch):
+def test_memory_of_results_is_freed_immediately(keep, monkeypatch):
     if not keep:
         keep_no_entries(monkeypatch)
     image = noisy((1000, 40))
@@ -187,7 +187,7 @@ def peak_of(work):
         tracemalloc.stop()
 
 
-def test_most_of_the_memory_is_not_needed(monkeypatch):
+def test_recomputing_entries_saves_memory(monkeypatch):
     image = noisy((6000, 40))
 
     def low_pass():

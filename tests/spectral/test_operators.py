@@ -1,4 +1,4 @@
-"""Polynomials of a Laplacian: both layouts against dense matrices, and always the same bits."""
+"""Tests of polynomials of a Laplacian, against dense matrices and for reproducible bits."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ def assert_close(ours, expected, relative=1e-12):
 
 
 def check_against_dense(graph, kind, coefficients, seed=0):
-    """Analysis and synthesis, both layouts, against p(L) and each other."""
+    """Compare analysis and synthesis of both layouts with dense polynomials p(L)."""
     matrix = graph.adjacency.toarray()
     rng = np.random.default_rng(seed)
     signal, images = rng.standard_normal(len(matrix)), rng.standard_normal((3, len(matrix)))
@@ -45,8 +45,8 @@ def check_against_dense(graph, kind, coefficients, seed=0):
 
 
 @pytest.mark.parametrize("width", [7, 64])
-def test_polynomials_of_order_0_are_summed_in_one_order(width):
-    """Band after band, each product rounded: BLAS would round as the processor has it."""
+def test_polynomials_of_order_0_are_summed_band_by_band(width):
+    """Every product is rounded; with BLAS, the rounding would depend on the processor."""
     rng = np.random.default_rng(width)
     graph = image_graph(rng.random((9, width)), 5)
     factors, bands = rng.standard_normal((6, 1)), rng.standard_normal((6, 9 * width))
@@ -64,7 +64,7 @@ def test_polynomials_of_order_0_are_summed_in_one_order(width):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("width", range(1, 21))
 def test_every_width(width, kind):
-    """Rows are stored in packets of 4 or 8 pixels: every remainder, and less than one."""
+    """Rows are stored in blocks of 4 or 8 pixels; the widths leave every remainder."""
     check_against_dense(random_graph(7, width, 7), kind, random_bank(3, 7))
 
 
@@ -99,7 +99,7 @@ def test_any_image_graph(height, width, window, build, order, kind, mask, seed):
 
 @given(graphs(least=1e-3, largest=1e3), st.sampled_from(KINDS), st.sampled_from(ORDERS))
 def test_any_sparse_graph(matrix, kind, order):
-    """In the inner product of the Laplacian, where its powers keep their size."""
+    """Errors are measured in the inner product in which the Laplacian is self-adjoint."""
     with RowExecutor() as executor:
         operator = LaplacianOperator.of_graph(sp.csr_array(matrix), kind, np.float64, executor)
     coefficients = random_bank(2, order)
@@ -113,7 +113,7 @@ def test_any_sparse_graph(matrix, kind, order):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_multiply_is_the_symmetric_matrix(kind):
+def test_multiply_matches_the_symmetric_matrix(kind):
     graph = random_graph(8, 9)
     root = np.sqrt(dense.node_weights(graph.adjacency.toarray(), kind))
     symmetric = root[:, None] * dense.laplacian(graph.adjacency.toarray(), kind) / root
@@ -124,7 +124,7 @@ def test_multiply_is_the_symmetric_matrix(kind):
         assert_close(operator.bound * ours.ravel(), symmetric @ signal)
 
 
-# --- the same bits -----------------------------------------------------------------------
+# --- reproducible bits -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["analyze", "synthesize"])
@@ -132,7 +132,7 @@ def test_multiply_is_the_symmetric_matrix(kind):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("window", [3, 11, 15])
 def test_bits_do_not_depend_on_chunks(monkeypatch, window, dtype, kind, method):
-    """Of a few rows, far less than what one sweep reaches."""
+    """The chunks have few rows, far fewer than one sweep covers."""
     graph = random_graph(150, 9, window, dtype=dtype)
     coefficients = random_bank(3, 13)
     values = np.random.default_rng(2).standard_normal((1 if method == "analyze" else 3, 1350))
@@ -146,7 +146,7 @@ def test_bits_do_not_depend_on_chunks(monkeypatch, window, dtype, kind, method):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("build", BUILDS)
-def test_bits_do_not_depend_on_the_vector_variant(build, dtype):
+def test_bits_do_not_depend_on_the_simd_variant(build, dtype):
     for width in (1, 3, 7, 8, 17, 20, 33):
         graph = random_graph(19, width, 7, build, dtype=dtype)
         values = np.random.default_rng(width).standard_normal((3, 19 * width))
@@ -160,7 +160,7 @@ def test_bits_do_not_depend_on_the_vector_variant(build, dtype):
         assert_same_everywhere(both_ways)
 
 
-def test_bits_do_not_depend_on_the_width_of_indices():
+def test_bits_do_not_depend_on_the_index_type():
     graph = random_graph(9, 11)
     wide = graph.adjacency.copy()
     wide.indptr, wide.indices = wide.indptr.astype(np.int64), wide.indices.astype(np.int64)
@@ -174,7 +174,7 @@ def test_bits_do_not_depend_on_the_width_of_indices():
         np.testing.assert_array_equal(*bits)
 
 
-def test_inputs_stay_and_outputs_are_new():
+def test_inputs_are_not_modified_and_outputs_are_new():
     graph = random_graph(6, 7)
     signal, images = np.ones((6, 7)), np.ones((2, 6, 7))
     weights = graph.adjacency.data.copy()
@@ -194,7 +194,7 @@ def test_inputs_stay_and_outputs_are_new():
     np.testing.assert_array_equal(graph.adjacency.data, weights)
 
 
-# --- types and extremes ------------------------------------------------------------------
+# --- dtypes and extreme weights ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -212,7 +212,7 @@ def test_float32_is_accurate_to_1e_5(graph_dtype, kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_weights_of_very_different_sizes(dtype, kind):
-    """A pixel that hardly resembles its neighbours: degrees down to the smallest normal."""
+    """One pixel differs so much that its degree is near the smallest normal number."""
     image = np.random.default_rng(5).random((9, 9)).astype(dtype)
     image[4, 4] = 13 if dtype == np.float32 else 38.3
     graph = image_graph(image, 5, sigma_f=1.0)
@@ -231,7 +231,7 @@ def test_directed_graph_is_refused_unless_it_is_symmetric():
         graph = image_graph(image, 7, sigma_f=0.05, directed=True)
         with pytest.raises(ValueError, match=r"not symmetric.*directed=False"):
             LaplacianOperator.of_graph(graph, "combinatorial", np.float64, executor)
-        same = image_graph(image, 3, sigma_f=0.05, directed=True)  # 4 neighbours, both ways
+        same = image_graph(image, 3, sigma_f=0.05, directed=True)  # 4 neighbors, both ways
         operator = LaplacianOperator.of_graph(same, "combinatorial", np.float64, executor)
     undirected = next(both_layouts(image_graph(image, 3, sigma_f=0.05), "combinatorial"))
     ours = [run(o, "analyze", image, random_bank(2, 5)) for o in (operator, undirected)]

@@ -1,4 +1,4 @@
-"""Tiles of rows: room for what they share, and the same bits however they are swept."""
+"""Tests of tiles of rows: their sizes, and the same bits for any order of the work."""
 
 import itertools
 import time
@@ -27,7 +27,7 @@ METHODS = ("analyze", "synthesize")
     n_threads=st.integers(1, 12),
     heavy=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 10**4)), max_size=4),
 )
-def test_tiles_have_room_for_what_they_share(n_rows, radius, n_orders, n_threads, heavy):
+def test_tiles_are_large_enough_for_their_overlap(n_rows, radius, n_orders, n_threads, heavy):
     work = np.ones(n_rows)
     for where, times in heavy:
         work[int(where * (n_rows - 1))] += times
@@ -41,8 +41,8 @@ def test_tiles_have_room_for_what_they_share(n_rows, radius, n_orders, n_threads
         assert (np.diff(rows) >= head).all()
 
 
-def test_shares_are_of_the_work_of_all_orders():
-    """The first tile grows from order to order: on the average its share is half."""
+def test_tiles_share_the_work_of_all_orders_equally():
+    """The first tile grows from order to order; on average, its share is half."""
     radius, n_orders = 5, 16
     work = np.r_[np.full(500, 1.0), np.full(500, 3.0)]
     (row,) = tile_boundaries(np.cumsum(work) / work.sum(), radius, n_orders, 2)
@@ -51,7 +51,7 @@ def test_shares_are_of_the_work_of_all_orders():
 
 
 class DirtyNumpy:
-    """Numpy whose fresh memory is full of NaN (and of -1 for integers)."""
+    """Numpy whose `empty` arrays are full of NaN, or of -1 for integers."""
 
     def __getattr__(self, name):
         return getattr(np, name)
@@ -65,14 +65,14 @@ class DirtyNumpy:
 
 @pytest.fixture
 def small_steps(monkeypatch):
-    """The shortest steps, in memory where what nobody has written shows."""
+    """Use the smallest steps, and new arrays full of NaN, so that unwritten values show."""
     monkeypatch.setattr(time_skewing, "_ROWS_PER_FILLING", 1)
     for module in (time_skewing, chebyshev, block_matrix):
         monkeypatch.setattr(module, "np", DirtyNumpy())
 
 
 class Example:
-    """The graph of a random image, and what its operator makes of random signals."""
+    """The graph of a random image, and results of its operator for random signals."""
 
     def __init__(self, height, width, window, dtype=float, valid=None, kind="regularized"):
         self.image = np.random.default_rng(0).random((height, width)).astype(dtype)
@@ -90,7 +90,7 @@ class Example:
 
 @ENTRIES
 @pytest.mark.parametrize("order", range(1, 34))
-def test_bits_of_any_order_and_number_of_threads(order, kept, tiles, small_steps, monkeypatch):
+def test_same_bits_for_any_order_and_n_jobs(order, kept, tiles, small_steps, monkeypatch):
     example = Example(240, 20, 3)
     for method in METHODS:
         expected = example.result(method, order)
@@ -106,7 +106,7 @@ def test_bits_of_any_order_and_number_of_threads(order, kept, tiles, small_steps
 @pytest.mark.parametrize(
     ("window", "order", "kind"), list(zip((3, 5, 7, 11), (20, 9, 4, 17), KINDS, strict=True))
 )
-def test_bits_of_any_window_and_laplacian(
+def test_same_bits_for_any_window_and_laplacian(
     window, order, kind, dtype, kept, tiles, small_steps, monkeypatch
 ):
     height = 170 * (window // 2) + 3
@@ -123,7 +123,7 @@ def test_bits_of_any_window_and_laplacian(
 
 @ENTRIES
 @pytest.mark.parametrize("n_jobs", [3, 7])
-def test_bits_where_the_work_is_in_few_rows(n_jobs, kept, tiles, small_steps, monkeypatch):
+def test_same_bits_if_the_work_is_in_few_rows(n_jobs, kept, tiles, small_steps, monkeypatch):
     valid = np.zeros((300, 40), bool)
     valid[140:146] = True
     example = Example(300, 40, 7, valid=valid)
@@ -135,8 +135,8 @@ def test_bits_where_the_work_is_in_few_rows(n_jobs, kept, tiles, small_steps, mo
 
 @ENTRIES
 @pytest.mark.parametrize("n_jobs", [2, 3, 4])
-def test_bits_where_the_last_block_has_one_order(n_jobs, kept, tiles, monkeypatch):
-    """Tall tiles, so that their heads are done long before their ends."""
+def test_same_bits_if_the_last_block_has_one_order(n_jobs, kept, tiles, monkeypatch):
+    """Tiles are tall, so their first rows are finished long before their last rows."""
     example = Example(1500, 24, 11, np.float32)
     expected = example.result("synthesize", 20)
     monkeypatch.setattr(block_matrix, "MAX_KEPT_BYTES", kept)
@@ -147,7 +147,7 @@ def test_bits_where_the_last_block_has_one_order(n_jobs, kept, tiles, monkeypatc
 
 @ENTRIES
 @pytest.mark.parametrize("late", range(4))
-def test_bits_do_not_depend_on_who_is_late(late, kept, tiles, monkeypatch):
+def test_bits_do_not_depend_on_which_thread_is_late(late, kept, tiles, monkeypatch):
     example, go_on = Example(400, 24, 5), time_skewing.SkewedSweeps._go_on
     expected = {method: example.result(method, 13) for method in METHODS}
     calls = itertools.count()

@@ -1,4 +1,4 @@
-"""The recurrence on volumes: dense matrices, the same bits on any number of threads and strips."""
+"""Tests of polynomials on volumes, against dense matrices and for reproducible bits."""
 
 import dense
 import numpy as np
@@ -12,7 +12,7 @@ from nnk_image.graph.laplacian import KINDS
 from nnk_image.spectral import time_skewing
 from nnk_image.spectral.operator import LaplacianOperator
 
-# Shape and window: thin along each axis, windows of side 1, rows of some blocks, time.
+# Shape and window: thin volumes, windows of side 1, rows of several blocks, sequences.
 CASES = [
     ((1, 1, 1), 3),
     ((1, 1, 7), 5),
@@ -40,7 +40,7 @@ def random_mask(shape, seed=1):
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("shape", "window"), CASES)
-def test_polynomials_are_those_of_the_dense_matrix(shape, window, kind, masked):
+def test_polynomials_match_the_dense_matrix(shape, window, kind, masked):
     volume, mask = random_volume(shape), random_mask(shape) if masked else None
     spacing = tuple(np.linspace(1, 2, len(shape)).tolist())
     graph = image_graph(volume, window, sigma_f=0.3, spacing=spacing, mask=mask)
@@ -67,7 +67,7 @@ def test_polynomials_are_those_of_the_dense_matrix(shape, window, kind, masked):
 @pytest.mark.parametrize(
     ("shape", "window"), [((19, 5, 6), 3), ((40, 3, 17), 5), ((20, 2, 3, 9), 3)]
 )
-def test_bits_of_any_order_threads_and_blocks(shape, window, dtype, simd, tiles, monkeypatch):
+def test_same_bits_for_any_order_threads_and_blocks(shape, window, dtype, simd, tiles, monkeypatch):
     volume, mask = random_volume(shape, dtype), random_mask(shape)
     options = {"sigma_f": 0.3, "spacing": (1,) * len(shape), "mask": mask}
     for order in (1, 4, 13):
@@ -101,7 +101,7 @@ def test_a_volume_of_one_slice_has_the_bits_of_the_image():
         np.testing.assert_allclose(np.squeeze(bands, axis + 1), flat, atol=1e-11)
 
 
-def test_constants_stay_exactly_constant():
+def test_laplacian_of_a_constant_is_exactly_zero():
     graph = image_graph(random_volume((4, 6, 19), np.float32), sigma_f=0.3, spacing=(1, 1, 1))
     with RowExecutor() as executor:
         operator = LaplacianOperator.of_graph(graph, "combinatorial", np.float32, executor)

@@ -1,7 +1,7 @@
-"""The image graphs by the book: dense, slow, simple, and sharing nothing with the library.
+"""Image graphs by brute force: dense, slow, simple, and sharing no code with the library.
 
-Nodes are numbered row-major; every answer is an (N, N) array.  Integer images are compared
-in integers, floating ones in their own type.
+Nodes are numbered row by row; all results are (N, N) arrays. Integer images are compared as
+integers, floating-point images in their own dtype.
 """
 
 import numpy as np
@@ -16,14 +16,14 @@ def window_pairs(shape, window, valid=None):
 
 
 def log_kernel(image, sigma_d, sigma_f):
-    """The logarithm of the bilateral kernel of every pair of pixels, in float64."""
+    """Return the logarithm of the bilateral kernel of every pair of pixels, in float64."""
     positions = np.argwhere(np.ones(image.shape[:2], bool)).astype(float)
     features = image.reshape(len(positions), -1).astype(float)
     return -_squares(positions) / (2 * sigma_d**2) - _squares(features) / (2 * sigma_f**2)
 
 
 def chosen(image, window, sigma_d, sigma_f, valid=None):
-    """True where pixel i keeps neighbour j: Algorithm 4 before symmetrisation."""
+    """True where pixel i keeps neighbor j: Algorithm 4 before symmetrization."""
     shape = image.shape[:2]
     positions = np.argwhere(np.ones(shape, bool))
     features = image.reshape(len(positions), -1)
@@ -39,7 +39,7 @@ def chosen(image, window, sigma_d, sigma_f, valid=None):
 
 
 def _survivors(offsets, differences, mu):
-    """Positions of the candidates that are left when each pruned its followers."""
+    """Return the positions of the candidates that no nearer surviving candidate prunes."""
     alive = np.ones(len(offsets), bool)
     for j in np.argsort((offsets**2).sum(axis=1)):
         if not alive[j]:

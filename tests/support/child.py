@@ -1,4 +1,4 @@
-"""Child processes of tests, and what they leave behind."""
+"""Child processes of tests, and a check that no threads are left running."""
 
 import os
 import subprocess
@@ -13,15 +13,15 @@ from whole_chain import tasks
 
 HERE = Path(__file__).parent
 JOBS = pytest.mark.parametrize("n_jobs", [1, 2])
-on_linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 PRINT_THE_CHAIN = "from whole_chain import whole_chain; print(whole_chain(), whole_chain(2))"
 
 
 def python(script, *arguments, flags=(), **environment):
-    """Run a script in a fresh interpreter that finds `whole_chain`; the words it prints.
+    """Run a script in a new interpreter that can import `whole_chain`; return the printed words.
 
-    How long it takes says nothing on a busy machine: only pytest's own limit ends what hangs.
+    There is no timeout, because the machine may be busy; pytest's own limit ends a hanging child.
     """
     folders = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(
@@ -38,13 +38,13 @@ def python(script, *arguments, flags=(), **environment):
 
 @contextmanager
 def leaving_no_task():
-    """The process has no more threads afterwards than before, native ones included."""
+    """Check that no threads, native ones included, are left that did not exist before."""
     if sys.platform != "linux":
         yield
         return
     before = tasks()
     yield
-    patience = time.monotonic() + 100  # a thread that has nothing left to do may still be there
+    patience = time.monotonic() + 100  # a finished thread may take a moment to disappear
     while tasks() - before and time.monotonic() < patience:
         time.sleep(0.01)
     assert not tasks() - before

@@ -1,4 +1,4 @@
-"""The command line, called here or in a process of its own."""
+"""Calls of the command line, in this process or in a new one."""
 
 import subprocess
 import sys
@@ -7,19 +7,19 @@ from nnk_image import cli
 
 
 def run(capsys, *arguments):
-    """Exit status, standard output and standard error of a call in this process."""
+    """Run the command in this process; return exit status, standard output and error."""
     status = cli.main([str(a) for a in arguments])
     out, err = capsys.readouterr()
     return status, out, err
 
 
 def command(*arguments):
-    """The command as a list for subprocess."""
+    """Return the command as a list for `subprocess`."""
     return [sys.executable, "-m", "nnk_image", *map(str, arguments)]
 
 
 def process(*arguments, **options):
-    """The finished process of a call."""
+    """Run the command in a new process, and return the finished process."""
     return subprocess.run(
         command(*arguments), capture_output=True, text=True, check=False, **options
     )

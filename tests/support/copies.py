@@ -1,4 +1,4 @@
-"""Copies of an object, by the ways other processes get them."""
+"""Copies of an object, made in the same ways as for other processes."""
 
 import pickle
 
@@ -8,7 +8,7 @@ def through_pickle(thing):
 
 
 def through_read_only_buffers(thing):
-    """As joblib does with large arrays: the copy may not write into them."""
+    """Copy with read-only arrays, as joblib does for large arrays."""
     buffers = []
     pickled = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
     return pickle.loads(pickled, buffers=[bytes(buffer.raw()) for buffer in buffers])

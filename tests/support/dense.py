@@ -1,4 +1,4 @@
-"""Small graphs at random, and dense linear algebra to check the library against."""
+"""Random small graphs, and dense linear algebra to check the library against."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 @st.composite
 def graphs(draw, most_nodes=20, least=1e-6, largest=1e6):
-    """A dense symmetric adjacency: any structure, isolated nodes and no edges included."""
+    """Draw a dense symmetric adjacency, possibly with isolated nodes or without edges."""
     n = draw(st.integers(1, most_nodes))
     node, weight = st.integers(0, n - 1), st.floats(least, largest)
     matrix = np.zeros((n, n))
@@ -17,7 +17,7 @@ def graphs(draw, most_nodes=20, least=1e-6, largest=1e6):
 
 
 def laplacian(matrix, kind):
-    """The Laplacian of a dense adjacency by its definition, row by row."""
+    """Return the Laplacian of a dense adjacency by its definition, row by row."""
     degree = matrix.sum(axis=1)
     tau = degree[degree > 0].mean() if degree.any() else 0
     result = np.zeros(matrix.shape)
@@ -35,7 +35,7 @@ def laplacian(matrix, kind):
 
 
 def node_weights(matrix, kind):
-    """Weights q of the inner product ``sum_i q_i x_i y_i`` in which L is self-adjoint."""
+    """Return weights q of the inner product ``sum_i q_i x_i y_i`` in which L is self-adjoint."""
     degree = matrix.sum(axis=1)
     linked = degree > 0
     if kind == "random_walk":
@@ -46,7 +46,7 @@ def node_weights(matrix, kind):
 
 
 def spectrum(matrix, kind):
-    """Eigenvalues, and V and V^-1 with ``L = V diag(eigenvalues) V^-1``."""
+    """Return eigenvalues, V and V^-1 with ``L = V diag(eigenvalues) V^-1``."""
     root = np.sqrt(node_weights(matrix, kind))
     symmetric = root[:, None] * laplacian(matrix, kind) / root
     values, vectors = np.linalg.eigh((symmetric + symmetric.T) / 2)
@@ -54,7 +54,7 @@ def spectrum(matrix, kind):
 
 
 def polynomials(matrix, coefficients, lambda_max):
-    """Dense p_s(L), by the recurrence on the Laplacian itself."""
+    """Return dense p_s(L), by the recurrence on the Laplacian itself."""
     identity = np.eye(len(matrix))
     shifted = 2 / lambda_max * matrix - identity
     terms = [identity, shifted]
@@ -64,6 +64,6 @@ def polynomials(matrix, coefficients, lambda_max):
 
 
 def functions(matrix, kind, evaluate):
-    """Dense f(L) for each function: `evaluate` maps (n,) eigenvalues to (n_bands, n)."""
+    """Return dense f(L) per function; `evaluate` maps (n,) eigenvalues to (n_bands, n)."""
     values, right, left = spectrum(matrix, kind)
     return [right * f @ left for f in np.atleast_2d(evaluate(values))]

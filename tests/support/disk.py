@@ -1,9 +1,9 @@
-"""Disks that are full."""
+"""Simulation of a full disk."""
 
 import errno
 import os
 
 
 def no_space(*_):
-    """Stands for a call of the system that finds the disk full."""
+    """Raise the error of a system call on a full disk."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

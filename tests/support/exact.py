@@ -1,11 +1,11 @@
-"""Exact NNK weights of a pixel by another solver."""
+"""Exact NNK weights of a pixel, computed by scipy."""
 
 import numpy as np
 from scipy.optimize import nnls
 
 
 def kernel_by_nnls(graph, image, node):
-    """NNK weights of a pixel on its row of a graph, by scipy."""
+    """Return a pixel's NNK weights of the candidates in its row of a graph, by scipy."""
     candidates = graph.adjacency[[node]].indices
     nodes = np.append(candidates, node)
     y, x = np.divmod(nodes, graph.shape[1])

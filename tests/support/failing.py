@@ -1,10 +1,10 @@
-"""For child processes that preload failing_malloc.c: each allocation of the core fails once."""
+"""Let each allocation of the C core fail once, in child processes preloading failing_malloc.c."""
 
 import ctypes
 
 
 def watch(library, core):
-    """The preloaded library, set to count what the compiled module `core` asks for."""
+    """Return the preloaded library, set to count the allocations of the compiled module `core`."""
     faults = ctypes.CDLL(library)
     with open("/proc/self/maps") as maps:
         ranges = [line.split()[0].split("-") for line in maps if core.__file__ in line]
@@ -14,9 +14,9 @@ def watch(library, core):
 
 
 def fail_each_allocation(faults, calls):
-    """Every call must raise MemoryError, leave nothing behind and work again; prints names."""
+    """Check that calls raise MemoryError, leak no memory and work afterwards; print their names."""
     for name, call in calls.items():
-        call()  # computes what is kept for further calls
+        call()  # fills caches
         faults.fail(0)
         expected, held = call(), faults.n_held()
         n_allocations = faults.n_asked()
@@ -29,7 +29,7 @@ def fail_each_allocation(faults, calls):
                 if "ran out of memory" not in str(error):
                     raise
             else:
-                raise AssertionError(f"{name}: allocation {n} failed and nobody noticed")
+                raise AssertionError(f"{name}: allocation {n} failed without an error")
             assert faults.n_asked() >= n
             faults.fail(0)
             assert faults.n_held() == held, f"{name}: {n} left {faults.n_held() - held} blocks"

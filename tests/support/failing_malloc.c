@@ -1,6 +1,6 @@
 /*
- * Preloaded, it lets the n-th allocation of the C core fail, and counts what the core has
- * allocated and not freed.  The core is identified by the address of the caller.
+ * A library to preload: it makes the n-th allocation of the C core fail, and counts the blocks
+ * that the core has allocated and not freed. The core is identified by the caller's address.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -15,13 +15,13 @@ extern void __libc_free(void *);
 static uintptr_t first, last;
 static atomic_long asked, held, failing;
 
-/* The core lies in [from, to). */
+/* Set the addresses of the core, [from, to). */
 void watch(uintptr_t from, uintptr_t to) {
     first = from;
     last = to;
 }
 
-/* Count from here, and let the n-th allocation fail; 0: none. */
+/* Restart counting, and make the n-th allocation fail; 0: none. */
 void fail(long n) {
     asked = 0;
     failing = n;

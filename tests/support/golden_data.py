@@ -1,4 +1,4 @@
-"""Reads the golden data: what the NNK authors' own code computed (see golden/README.md)."""
+"""Readers of the golden data, computed with the NNK authors' own code (golden/README.md)."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,15 +9,15 @@ from scipy.sparse import coo_array, csr_array
 FOLDER = Path(__file__).parents[1] / "golden"
 
 HALF_WINDOWS = {(2, 10): (1, 2, 3, 5), (3, 30): (3, 5)}
-"""Half windows of the golden graphs for each sigma_d and 255 sigma_f."""
+"""Half windows of the golden graphs for each (sigma_d, 255 * sigma_f)."""
 
 
 @dataclass(frozen=True)
 class GoldenGraph:
     """The NNK graph of an image, and kernel weights to compare with.
 
-    `directed` and `undirected` are CSR adjacencies; `kernel` holds the weights of some
-    of the pairs of pixels within the window, each pair once.
+    `directed` and `undirected` are adjacencies; `kernel` holds the weights of some pairs of
+    pixels within the window, each pair once.
     """
 
     shape: tuple[int, int]
@@ -29,19 +29,19 @@ class GoldenGraph:
 
 
 def images():
-    """Name -> image as stored: uint8, but `noise` is float64."""
+    """Return images by name as they are stored: uint8, but `noise` is float64."""
     with np.load(FOLDER / "images.npz") as file:
         return dict(file)
 
 
 def image_float(name):
-    """The float image the golden graphs were computed from."""
+    """Return the float image from which the golden graphs were computed."""
     image = images()[name]
     return image / 255 if image.dtype == np.uint8 else image
 
 
 def graph(name, half_window, sigma_d=2, sigma_f255=10):
-    """The `GoldenGraph` of an image."""
+    """Return the `GoldenGraph` of an image."""
     with np.load(FOLDER / f"graph_{name}_sd{sigma_d}_sf{sigma_f255}.npz") as file:
         parts = dict(file)
     height, width = (int(n) for n in parts["shape"])
@@ -63,7 +63,7 @@ def graph(name, half_window, sigma_d=2, sigma_f255=10):
 
 
 def _kernel(parts, width, half_window):
-    """The stored weights of pairs within the window."""
+    """Return the stored weights of pairs within the window."""
     row, column = parts["row"].astype(int), parts["column"].astype(int)
     dy, dx = column // width - row // width, column % width - row % width
     near = np.maximum(abs(dy), abs(dx)) <= half_window
@@ -72,11 +72,11 @@ def _kernel(parts, width, half_window):
 
 
 def sgw(name):
-    """Arrays of the wavelet transform of an image: 'camera_ns', 'camera', 'brick' or 'coins'."""
+    """Return arrays of the wavelet transform of 'camera_ns', 'camera', 'brick' or 'coins'."""
     with np.load(FOLDER / f"sgw_{name}.npz") as file:
         return dict(file)
 
 
 def sgw_inverse():
-    """Arrays of the adjoint and inverse transforms of 'camera_ns'."""
+    """Return arrays of the adjoint and inverse transforms of 'camera_ns'."""
     return sgw("inverse_camera_ns")

@@ -1,4 +1,4 @@
-"""Golden neighbourhoods: exact NNK weights of data sets (see golden/README.md)."""
+"""Readers of golden neighborhoods: exact NNK weights of data sets (golden/README.md)."""
 
 from pathlib import Path
 
@@ -7,14 +7,14 @@ from scipy.sparse import csr_array
 
 FOLDER = Path(__file__).parents[1] / "golden"
 RESTRICTED = Path(__file__).parents[3] / "shared" / "golden" / "restricted"
-"""The same for data that may not be redistributed, beside the repository if at all."""
+"""Data that may not be redistributed; if available, it is next to the repository."""
 
 DATA = ("digits500", "swiss_roll")
 RESTRICTED_DATA = ("two_moons", "usps1")
 
 
 def points(name):
-    """(N, d) points of a data set."""
+    """Return the (N, d) points of a data set."""
     if name in DATA:
         with np.load(FOLDER / "general.npz") as file:
             return file[name].astype(float)
@@ -23,7 +23,7 @@ def points(name):
 
 
 def solution(name, k):
-    """sigma, twice the errors, directed and undirected weights."""
+    """Return sigma, twice the errors, directed weights and undirected weights."""
     if name in DATA:
         with np.load(FOLDER / "general.npz") as file:
             parts = {key: file[f"{name}_k{k}_{key}"] for key in _KEYS}

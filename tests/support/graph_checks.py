@@ -1,4 +1,4 @@
-"""What every graph must be, comparison with the graphs by the book, and sample images."""
+"""Checks of image graphs, also against brute force, and sample images."""
 
 import brute_force
 import numpy as np
@@ -15,7 +15,7 @@ COLOR = _RNG.integers(0, 256, (12, 14, 3), dtype=np.uint8)
 every_image = pytest.mark.parametrize(
     "image",
     [GRAY, GRAY / 3, (GRAY / 7).astype(np.float32), COLOR, COLOR / np.float32(9)],
-    ids=lambda image: f"{image.dtype}-{'grey' if image.ndim == 2 else 'colour'}",
+    ids=lambda image: f"{image.dtype}-{'gray' if image.ndim == 2 else 'color'}",
 )
 
 
@@ -29,7 +29,7 @@ every_kind = pytest.mark.parametrize(
 
 
 def assert_canonical(adjacency):
-    """Sorted columns, no self loops, and weights that are normal numbers."""
+    """Check for sorted columns, no self loops, and weights that are normal numbers up to 1."""
     assert isinstance(adjacency, csr_array)
     rows = np.repeat(np.arange(adjacency.shape[0]), np.diff(adjacency.indptr))
     same_row = np.diff(rows) == 0
@@ -44,16 +44,16 @@ def assert_symmetric(adjacency):
 
 
 def assert_equal(one, two):
-    """The same adjacency in every bit, types included."""
+    """Check that two adjacencies have the same bits and dtypes."""
     for name in ("indptr", "indices", "data"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name), strict=True)
 
 
 def assert_edges(graph, chosen, exponent):
-    """The graph has the chosen edges (dense bool), with weights exp(exponent) (dense).
+    """Check that a graph has the chosen edges (dense bool), with dense weights exp(exponent).
 
-    But an edge may be counted as underflow where its weight is below, or very near, the
-    smallest normal number.
+    An edge may be counted as underflow if its weight is below, or very near, the smallest
+    normal number.
     """
     assert_canonical(graph.adjacency)
     limits = np.finfo(graph.adjacency.dtype)
@@ -70,7 +70,7 @@ def assert_edges(graph, chosen, exponent):
 
 
 def each_variant():
-    """Vector variants, each in use while its name is yielded."""
+    """Use each SIMD variant in turn, and yield its name."""
     before = _core.simd_variant()
     try:
         for name in _core.simd_variants():
@@ -80,8 +80,8 @@ def each_variant():
         _core.use_simd(before)
 
 
-def assert_by_the_book(image, window, sigma_d, sigma_f, valid=None):
-    """All three graphs of an image, by each vector variant, against brute force."""
+def assert_matches_brute_force(image, window, sigma_d, sigma_f, valid=None):
+    """Compare all three graphs of an image with brute force, for each SIMD variant."""
     given = options(image, window=window, sigma_d=sigma_d, sigma_f=sigma_f, mask=valid)
     exponent = brute_force.log_kernel(image, sigma_d, sigma_f)
     directed = brute_force.chosen(image, window, sigma_d, sigma_f, valid)

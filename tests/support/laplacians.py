@@ -1,4 +1,4 @@
-"""Random graphs, banks of polynomials, and running these on each layout of an operator."""
+"""Random graphs and polynomials, and calls of Laplacian operators of either layout."""
 
 from dataclasses import replace
 
@@ -24,12 +24,12 @@ def random_bank(n_bands, order, seed=0):
 
 
 def stored(graph, dtype=None):
-    """The same graph with its edges as a matrix instead of planes, maybe of another type."""
+    """Return the graph with its edges as a matrix instead of planes, optionally in `dtype`."""
     return replace(graph, edges=StoredEdges(graph.adjacency.astype(dtype or graph.dtype)))
 
 
 def wavelets_of(image, window=None, sigma_d=2.0, sigma_f=None, **options):
-    """Wavelets on the NNK graph of an image."""
+    """Return wavelets on the NNK graph of an image."""
     names = ("channel_axis", "mask", "spacing")
     of_graph = {name: options.pop(name) for name in names if name in options}
     graph = image_graph(image, window, sigma_d, sigma_f, **of_graph)
@@ -37,14 +37,14 @@ def wavelets_of(image, window=None, sigma_d=2.0, sigma_f=None, **options):
 
 
 def both_layouts(graph, kind, dtype=np.float64):
-    """The operator on the pixel grid and the one on plain CSR rows."""
+    """Yield the operator on the pixel grid, and the one on the CSR matrix."""
     with RowExecutor() as executor:
         for layout in (graph, graph.adjacency):
             yield LaplacianOperator.of_graph(layout, kind, dtype, executor)
 
 
 def run(operator, method, values, coefficients, n_jobs=1, lambda_max=None):
-    """`analyze` or `synthesize` on a signal of the operator's shape, flattened per band."""
+    """Run `analyze` or `synthesize` on flat signals, and return flat results."""
     lead = (len(coefficients),) if method == "synthesize" else ()
     values = values.astype(operator.dtype).reshape(*lead, *operator.shape)
     lambda_max = lambda_max or operator.bound or 1.0

@@ -1,4 +1,4 @@
-"""Random kernel regression problems and what is known about their solutions."""
+"""Random kernel regression problems, their solutions and optimality conditions."""
 
 import warnings
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from scipy.linalg import LinAlgWarning
 from scipy.optimize import nnls
 from scipy.spatial.distance import cdist
 
-SUPPORT = 1e-8  # of max(b): what counts as a neighbour
+SUPPORT = 1e-8  # neighbors have weights above this share of max(b)
 
 
 @dataclass
 class Problem:
-    """A query's kernel regression problem, candidates by decreasing similarity.
+    """The kernel regression problem of a query, candidates in order of decreasing similarity.
 
     `whole` is the kernel matrix of the candidates and, last, the query.
     """
@@ -29,18 +29,18 @@ class Problem:
         return values[-1] / values[0] if values[0] > 0 else np.inf
 
     def residual(self, theta):
-        """Largest violation of the optimality conditions, over max(b)."""
+        """Return the largest violation of the optimality conditions, relative to max(b)."""
         gradient = self.b - self.K @ theta
         passive = np.abs(gradient[theta > 0]).max(initial=0)
         return max(passive, gradient[theta == 0].max(initial=0)) / self.b.max()
 
     def objective(self, theta):
-        """Of the problem scaled to max(b) = 1."""
+        """Return the objective of the problem scaled to max(b) = 1."""
         theta, b = theta / self.b.max(), self.b / self.b.max()
         return 0.5 * theta @ self.K @ theta - b @ theta
 
     def by_scipy(self):
-        """The solution by scipy's non-negative least squares."""
+        """Return the solution of scipy's non-negative least squares."""
         if self.condition < 1e10 and not self.duplicates:
             lower = np.linalg.cholesky(self.K)
             matrix, target = lower.T, np.linalg.solve(lower, self.b / self.b.max())
@@ -49,13 +49,15 @@ class Problem:
             root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
             matrix, target = root[:, :-1], root[:, -1] / self.b.max()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LinAlgWarning)  # scipy before 1.15, of its own steps
+            warnings.simplefilter("ignore", LinAlgWarning)  # of scipy before 1.15
             return self.b.max() * nnls(matrix, target, maxiter=100 * len(self.b) + 100)[0]
 
 
 def random_problem(rng):
-    """k = 2..100 candidates in d = 1..784 dimensions, sigma over three decades; in some
-    problems equal candidates, or nearly equal ones."""
+    """Draw a problem with 2 to 100 candidates in 1 to 784 dimensions.
+
+    Sigma varies over three decades. Some problems have equal or nearly equal candidates.
+    """
     k, d = int(rng.integers(2, 101)), int(np.exp(rng.uniform(0, np.log(784.99))))
     points = rng.standard_normal((k, d))
     few = rng.integers(0, k, max(1, k // 4))

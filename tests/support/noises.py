@@ -1,4 +1,4 @@
-"""Noise of known covariance, and pictures that scikit-image brings along."""
+"""Noise of known covariance, and images included in scikit-image."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ KERNELS = {
 
 
 def filtered(kernel, shape, seed):
-    """Return noise of variance 1 and the given (H, W), or (H, W, C), shape."""
+    """Return filtered noise of variance 1 and the given shape, (H, W) or (H, W, C)."""
     white = np.random.default_rng(seed).normal(size=shape)
     moved = (weight * np.roll(white, at, (0, 1)) for at, weight in np.ndenumerate(kernel))
     return sum(moved)
@@ -33,5 +33,5 @@ def autocovariance(kernel):
 
 
 def skimage_picture(name):
-    """Return a picture of scikit-image's package, which needs no download, in float64."""
+    """Return an image of the scikit-image package, which needs no download, in float64."""
     return imread(Path(skimage.data.__file__).with_name(name)).astype(float)

@@ -1,4 +1,4 @@
-"""What only POSIX systems do to a process.  Tests that need it are left out on other systems."""
+"""Signals, file limits and terminals of POSIX systems; tests that need them skip elsewhere."""
 
 import os
 import select
@@ -14,19 +14,19 @@ not_as_root = pytest.mark.skipif(
 
 
 def heed_interrupts():
-    """Jobs that a shell runs in the background ignore SIGINT, and so would all they start."""
+    """Handle SIGINT: background jobs of a shell, and thus their child processes, ignore it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def limit_files_to(n_bytes):
-    """For `preexec_fn`: no file that the child writes can grow beyond `n_bytes`."""
+    """Return a `preexec_fn` that limits the files of a child process to `n_bytes`."""
     import resource
 
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
 
 
 def on_a_terminal(command):
-    """The finished process of a command, and what it showed on a terminal of 80 columns."""
+    """Run a command; return the finished process and what an 80-column terminal showed."""
     import pty
     import termios
 

@@ -1,21 +1,21 @@
-"""Groups of patches in plain numpy, for images of any number of axes."""
+"""Patch groups in plain numpy, for images with any number of axes."""
 
 import numpy as np
 
 
 def box_at(position, shape, patch):
-    """Slices of the patch of these sides whose first pixel has this number."""
+    """Return the slices of the patch with the given sides whose first pixel is `position`."""
     corner = np.unravel_index(int(position), shape)
     return tuple(slice(c, c + side) for c, side in zip(corner, patch, strict=True))
 
 
 def patches_at(image, members, patch):
-    """(members, pixels) ndarray: the patches of these numbers, one per row."""
+    """Return the patches that start at the positions `members`, one per row."""
     return np.array([image[box_at(m, image.shape, patch)].ravel() for m in members])
 
 
 def all_groups(groups):
-    """(number of the reference, numbers of the members) of every group; none if it is left out."""
+    """Yield each group's reference position and member positions, none if it is left out."""
     members, counts = groups.core.groups()
     for i, line in enumerate(groups.lines):
         for j, column in enumerate(groups.columns):
@@ -23,7 +23,7 @@ def all_groups(groups):
 
 
 def candidates_of(reference, groups):
-    """Numbers of all patches that the search from a reference reaches."""
+    """Return the positions of all patches within the search radius of a reference."""
     corner = np.unravel_index(int(reference), groups.shape)
     axes = zip(corner, groups.shape, groups.patch, groups.radius, strict=True)
     ranges = [range(max(0, c - r), min(n - side, c + r) + 1) for c, n, side, r in axes]
@@ -32,7 +32,7 @@ def candidates_of(reference, groups):
 
 
 def aggregate(groups, estimate):
-    """Weighted mean of ``estimate(members) -> (patches, weights)`` over all groups; NaN in none."""
+    """Average ``estimate(members) -> (patches, weights)`` over all groups; NaN where none is."""
     total, weights = np.zeros(groups.shape), np.zeros(groups.shape)
     for _, members in all_groups(groups):
         if not len(members):

@@ -1,4 +1,4 @@
-"""Noisy pictures, how well they are denoised, and results that must not depend on who computes."""
+"""Noisy images, measures of quality, and checks of reproducibility and progress reports."""
 
 import numpy as np
 
@@ -6,27 +6,27 @@ from nnk_image import _core, standard_image
 
 
 def picture(name):
-    """A bundled image in float64."""
+    """Return a bundled image in float64."""
     return standard_image(name).astype(float)
 
 
 def with_noise(clean, sigma, seed=0):
-    """An image with white Gaussian noise."""
+    """Add white Gaussian noise to an image."""
     return clean + np.random.default_rng(seed).normal(0, sigma, clean.shape)
 
 
 def mean_square(image, clean):
-    """Mean square error."""
+    """Return the mean squared error."""
     return float(np.mean((image - clean) ** 2))
 
 
 def psnr(clean, image, peak=255):
-    """Peak signal-to-noise ratio in dB."""
+    """Return the peak signal-to-noise ratio in dB."""
     return 10 * np.log10(peak**2 / mean_square(image, clean))
 
 
 def assert_same_everywhere(run, jobs=(1, 3)):
-    """Check that ``run(n_jobs)`` gives the same bits for all vector variants and thread numbers."""
+    """Check that ``run(n_jobs)`` gives the same bits for all SIMD variants and thread counts."""
     results = []
     try:
         for variant in _core.simd_variants():
@@ -40,7 +40,7 @@ def assert_same_everywhere(run, jobs=(1, 3)):
 
 
 def progress_of(run):
-    """Reports (done, ...) and the total of ``run(progress)``, checked: they rise to the total."""
+    """Check that the reports of ``run(progress)`` rise to the total; return reports and total."""
     calls = []
     run(lambda done, total: calls.append((done, total)))
     done, totals = zip(*calls, strict=True)

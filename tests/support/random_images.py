@@ -1,4 +1,4 @@
-"""Hypothesis strategies for images, many of them full of ties."""
+"""Hypothesis strategies for images, many of them with many equal values."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 @st.composite
 def images(draw, heights=(1, 9), widths=(1, 9), dtypes=(np.float64, np.float32, np.uint8)):
-    """Grey (H, W) or colour (H, W, C) images with values between 0 and 255."""
+    """Draw gray (H, W) or color (H, W, C) images with values from 0 to about 255."""
     shape = draw(st.integers(*heights)), draw(st.integers(*widths))
     channels = draw(st.sampled_from([(), (), (2,), (3,), (4,), (5,)]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -20,7 +20,7 @@ def images(draw, heights=(1, 9), widths=(1, 9), dtypes=(np.float64, np.float32, 
 
 @st.composite
 def masked_images(draw, **limits):
-    """An image as from `images`, and None or an (H, W) mask with at least one pixel."""
+    """Draw an image as in `images`, and None or an (H, W) mask with at least one valid pixel."""
     image = draw(images(**limits))
     share = draw(st.sampled_from([None, 0.2, 0.7, 0.95]))
     if share is None:
@@ -37,5 +37,5 @@ sigmas_f = st.sampled_from([0.9, 5.0, 10.0, 30.0, 400.0])
 
 
 def options(image, **more):
-    """Keyword arguments for `image`: its channel axis, and those given."""
+    """Return the given keyword arguments, and the channel axis of `image`."""
     return {"channel_axis": -1 if image.ndim == 3 else None, **more}

@@ -1,4 +1,4 @@
-"""Volumes for tests of files, and what becomes of them when they are written again."""
+"""Volumes for tests of files, and round trips of reading and writing."""
 
 import numpy as np
 import tifffile
@@ -11,7 +11,7 @@ DTYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "float16", "flo
 
 
 def samples(shape, dtype):
-    """Samples over the range of `dtype`, its ends among them."""
+    """Return random values of `dtype`; for integers over the whole range, with both limits."""
     if not np.dtype(dtype).isnative:
         return samples(shape, np.dtype(dtype).newbyteorder("=")).astype(dtype)
     dtype = np.dtype(dtype)
@@ -24,7 +24,7 @@ def samples(shape, dtype):
 
 
 def again(tmp_path, path, out="again"):
-    """Array and metadata of a file, and the path of the file that is written from them."""
+    """Read a file and write it again; return array, metadata and the path of the copy."""
     array, about = read(path)
     target = tmp_path / (out + extension_of(path))
     write(target, array, about)

@@ -1,8 +1,8 @@
-"""Graphs, wavelets and denoising of small images as one line of check sums.
+"""Graphs, wavelets and denoising of small images, as one line of checksums.
 
-Whatever process, thread, vector variant or locale it runs in, the line is the same.
-Child processes of the tests import this by name, and get threads and many chunks for images
-that would not be worth them.
+The line is the same for any process, thread, SIMD variant or locale. Importing this module
+makes the library use threads and many chunks even for small images; child processes of the
+tests import it by name.
 """
 
 import os
@@ -22,7 +22,7 @@ COLOR = np.random.default_rng(42).random((40, 37, 3), dtype=np.float32)
 
 
 def checksum(*arrays):
-    """CRC of the bytes of arrays, in hexadecimal."""
+    """Return the CRC of the bytes of arrays, in hexadecimal."""
     crc = 0
     for array in arrays:
         crc = zlib.crc32(np.ascontiguousarray(array), crc)
@@ -30,18 +30,18 @@ def checksum(*arrays):
 
 
 def graph_sum(graph):
-    """Check sum of a graph's matrix."""
+    """Return the checksum of a graph's matrix."""
     return checksum(graph.adjacency.indptr, graph.adjacency.indices, graph.adjacency.data)
 
 
 def wavelet_sum(wavelets, image):
-    """Check sum of coefficients and of what they are reconstructed to."""
+    """Return the checksum of the coefficients and of their reconstruction."""
     coefficients = wavelets.analyze(image)
     return checksum(coefficients, wavelets.reconstruct(coefficients))
 
 
 def whole_chain(n_jobs=None):
-    """Check sums of everything, in one line without blanks."""
+    """Return the checksums of all results, in one line without spaces."""
     graph = nnk_image.image_graph(GRAY, n_jobs=n_jobs)
     sums = [
         graph_sum(graph),
@@ -58,16 +58,16 @@ def whole_chain(n_jobs=None):
 
 
 def tasks():
-    """Numbers of the threads of this process, whoever started them."""
+    """Return the ids of all threads of this process, including native ones."""
     return set(os.listdir("/proc/self/task"))
 
 
 def threads_started(method):
-    """How many threads `denoise` adds to this process, seen from its progress reports.
+    """Count the threads that `denoise` starts, as seen from its progress reports.
 
-    Those are identified by their numbers: a thread of before may still be on its way out.
+    Threads are identified by id, because an earlier thread may not have ended yet.
     """
-    nnk_image.denoise(GRAY, 25, method=method)  # imports may start some, once
+    nnk_image.denoise(GRAY, 25, method=method)  # imports may start threads, once
     before, started = tasks(), set()
     nnk_image.denoise(GRAY, 25, method=method, progress=lambda *_: started.update(tasks() - before))
     return len(started)

@@ -1,4 +1,4 @@
-"""Energy compaction: by hand on small images, published figures, and a table that adds up."""
+"""Tests of energy compaction, against direct computations and the published experiment."""
 
 import json
 from functools import cache
@@ -30,7 +30,7 @@ IMAGE = RNG.random((9, 8))
 COLOR = RNG.random((9, 8, 3))
 BUILDS = {"bilateral": bilateral_graph, "nnk": image_graph}
 
-# Photographs, textures and microscopy in grey, 256x256; two-level pictures are left out.
+# Gray photographs, textures and micrographs of 256 x 256; binary images are left out.
 PHOTOGRAPHS = (
     "camera",
     "gravel",
@@ -41,8 +41,8 @@ PHOTOGRAPHS = (
 )
 
 
-def energies_by_hand(adjacency, kind, lmax, signal, order):
-    """Eigenvectors, eigenvalues and numpy's interpolation in place of any recurrence."""
+def energies_by_eigenvectors(adjacency, kind, lmax, signal, order):
+    """Return energies by eigenvectors and numpy's interpolation, without a recurrence."""
     values, right, left = dense.spectrum(adjacency.toarray(), kind)
     bank = design("abspline", 6, lmax)
     result = []
@@ -65,7 +65,7 @@ def graphs_of(image, window=5, sigma_f=0.3, **options):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_energies_by_hand(kind):
+def test_energies_match_those_by_eigenvectors(kind):
     lmax, graphs = {"bilateral": 40.0, "nnk": 30.0}, graphs_of(IMAGE)
     result = energy_compaction(IMAGE, graphs, orders=(3, 8), laplacian=kind, lmax=lmax)
     assert (result.orders, result.lmax) == ((3, 8), lmax)
@@ -73,7 +73,7 @@ def test_energies_by_hand(kind):
     for name, graph in graphs.items():
         assert result.n_edges[name] == graph.n_edges
         for order, energy in zip((3, 8), result.energy[name], strict=True):
-            expected = energies_by_hand(graph.adjacency, kind, lmax[name], signal, order)
+            expected = energies_by_eigenvectors(graph.adjacency, kind, lmax[name], signal, order)
             np.testing.assert_allclose(energy, expected, rtol=1e-10, atol=1e-14)
 
 
@@ -82,7 +82,7 @@ def test_color_energies_are_those_of_all_channels_together():
     result = energy_compaction(COLOR, graphs, channel_axis=-1, lmax=30.0, orders=[8])
     signal = (COLOR - COLOR.mean(axis=(0, 1))).reshape(72, 3)
     for name, graph in graphs.items():
-        expected = energies_by_hand(graph.adjacency, "combinatorial", 30.0, signal, 8)
+        expected = energies_by_eigenvectors(graph.adjacency, "combinatorial", 30.0, signal, 8)
         np.testing.assert_allclose(result.energy[name][0], expected, rtol=1e-10, atol=1e-14)
 
 
@@ -94,7 +94,7 @@ def test_channel_axis(axis):
 
 
 def assert_same(one, two):
-    """The same numbers, bit for bit."""
+    """Check that two results agree bit for bit."""
     assert (one.orders, one.n_edges, one.lmax) == (two.orders, two.n_edges, two.lmax)
     for name, energy in one.energy.items():
         np.testing.assert_array_equal(energy, two.energy[name], strict=True)
@@ -149,13 +149,13 @@ def default_result(name):
 
 
 def gains(result):
-    """What NNK holds more than the bilateral graph in bands 1 to b, per order and b."""
+    """Return how much more energy NNK has in bands 1 to b than bilateral, per order and b."""
     return (result.cumulative["nnk"] - result.cumulative["bilateral"])[:, :-1]
 
 
 @pytest.mark.parametrize("name", PHOTOGRAPHS)
-def test_nnk_holds_more_energy_in_the_low_bands(name):
-    """At every order and band.  Two textures are exceptions, by less than 3e-4: see below."""
+def test_nnk_has_more_energy_in_the_low_bands(name):
+    """NNK has more at every order and band, except on the two textures tested below."""
     result = default_result(name)
     assert result.reduction > 0.9
     assert gains(result).min() > 0
@@ -170,9 +170,9 @@ def test_on_textures_the_gain_may_vanish_in_single_bands(name):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (SET12.is_dir() and SET12_ENERGY.exists()), reason="Set12 is not here")
-def test_set12():
-    """Edges exactly, energies to 1e-9, and more energy in the low bands on all twelve."""
+@pytest.mark.skipif(not (SET12.is_dir() and SET12_ENERGY.exists()), reason="Set12 is not available")
+def test_golden_energies_of_set12():
+    """Numbers of edges are equal, energies within 1e-9, and NNK has more in the low bands."""
     for name, golden in json.loads(SET12_ENERGY.read_text()).items():
         image = np.asarray(Image.open(SET12 / f"{name}.png")) / 255
         lmax = {"bilateral": golden["bf_lmax"], "nnk": golden["nnk_lmax"]}
@@ -185,7 +185,7 @@ def test_set12():
         assert gains(result).min() > 0, name
 
 
-def test_8_bit_images_are_their_float_copies():
+def test_8_bit_images_give_the_result_of_their_float_copies():
     image = RNG.integers(0, 256, (9, 8), np.uint8)
     graphs = graphs_of(image.astype(float), 11, 10)
     assert_same(energy_compaction(image), energy_compaction(image.astype(float), graphs))
@@ -204,20 +204,20 @@ def test_8_bit_images_are_their_float_copies():
     ],
     ids=["float", "uint8", "one pixel", "constant channels"],
 )
-def test_constant_image_has_no_energy(image, options):
+def test_constant_images_are_refused(image, options):
     with pytest.raises(ValueError, match="constant"):
         energy_compaction(image, **options)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-170, 1e170, 1e300])
-def test_energies_are_ratios_at_any_scale(scale):
+def test_energies_do_not_depend_on_the_scale(scale):
     graph = image_graph(IMAGE, 5, sigma_f=0.3)
     expected = energy_compaction(IMAGE, graph, orders=[4]).energy["nnk"]
     ours = energy_compaction(IMAGE * scale, graph, orders=[4]).energy["nnk"]
     np.testing.assert_allclose(ours, expected, rtol=1e-9)
 
 
-def test_hidden_pixels_of_a_masked_array_have_no_say():
+def test_hidden_pixels_of_a_masked_array_are_ignored():
     hidden = IMAGE > 0.8
     images = [
         np.ma.array(np.where(hidden, value, IMAGE), mask=hidden) for value in (0.5, 1e3, np.nan)
@@ -258,7 +258,7 @@ def test_bad_option_is_refused(options, error, says):
         energy_compaction(IMAGE, **options)
 
 
-def test_sigma_f_is_of_the_default_graphs_and_one_order_will_do():
+def test_sigma_f_of_the_default_graphs_and_a_single_order():
     graphs = {"bilateral": bilateral_graph(IMAGE, sigma_f=0.3)}
     graphs["nnk"] = image_graph(IMAGE, sigma_f=0.3)
     found = energy_compaction(IMAGE * 1000, sigma_f=300, orders=5)
@@ -268,7 +268,7 @@ def test_sigma_f_is_of_the_default_graphs_and_one_order_will_do():
         np.testing.assert_allclose(found.energy[name], energy, rtol=1e-9)
 
 
-def test_image_is_checked_like_everywhere():
+def test_bad_images_are_refused():
     with pytest.raises(ValueError, match="row 2, column 3"):
         energy_compaction(np.where(np.arange(72).reshape(9, 8) == 19, np.nan, IMAGE))
     with pytest.raises(ValueError, match=r"channel_axis= .* graphs=image_graph\(image, spacing="):
@@ -285,8 +285,8 @@ def test_image_is_checked_like_everywhere():
 # --- blocks ------------------------------------------------------------------------------
 
 
-def blocks_by_hand(image, size):
-    """(blocks, size**2) of an image without its mean, whole blocks only."""
+def complete_blocks(image, size):
+    """Return the complete blocks of an image without its mean, of shape (blocks, size**2)."""
     image = image - image.mean()
     corners = [
         (y, x)
@@ -296,22 +296,22 @@ def blocks_by_hand(image, size):
     return np.array([image[y : y + size, x : x + size].ravel() for y, x in corners])
 
 
-def cosines_by_hand(size):
-    """(size**2, size**2): products of two cosines in rows, by rising frequency."""
+def cosine_products(size):
+    """Return products of two cosines, one per row, in order of increasing frequency."""
     k, n = np.arange(size)[:, None], np.arange(size)
     one = np.cos(np.pi * k * (2 * n + 1) / (2 * size)) * np.sqrt(np.where(k, 2, 1) / size)
     both = sorted((u * u + v * v, u, v) for u in range(size) for v in range(size))
     return np.array([np.outer(one[u], one[v]).ravel() for _, u, v in both])
 
 
-def test_blocks_by_hand():
+def test_block_energies_match_direct_transforms():
     image = RNG.random((13, 9))
     graphs = graphs_of(image)
     result = energy_compaction(image, graphs, orders=[4], block_size=4)
     assert list(result.blocks) == ["dct", "bilateral", "nnk"]
-    pixels = blocks_by_hand(image, 4)
+    pixels = complete_blocks(image, 4)
     power = (pixels**2).sum()
-    expected = ((pixels @ cosines_by_hand(4).T) ** 2).sum(axis=0) / power
+    expected = ((pixels @ cosine_products(4).T) ** 2).sum(axis=0) / power
     np.testing.assert_allclose(result.blocks["dct"], expected, rtol=1e-10)
     for name, graph in graphs.items():
         coefficients = block_gft(image - image.mean(), graph, 4)
@@ -324,7 +324,7 @@ def test_blocks_by_hand():
         assert result.coding_gain[name] == pytest.approx(10 * np.log10(gain))
 
 
-def test_klt_is_fitted_to_the_others():
+def test_klt_is_fitted_to_the_other_images():
     results = [energy_compaction(RNG.random((12, 12)), orders=[4], block_size=3) for _ in range(3)]
     fitted = results[0].with_klt(results[1:])
     _, vectors = np.linalg.eigh(results[1].moments + results[2].moments)
@@ -338,7 +338,7 @@ def test_no_fixed_transform_beats_the_klt_of_the_image_itself(name):
     result = energy_compaction(standard_image(name), orders=[4], block_size=4)
     gain = result.with_klt([result]).coding_gain
     assert gain["klt"] > gain["dct"] > 0
-    assert gain["nnk"] > gain["klt"]  # another basis for each block, which a decoder would need
+    assert gain["nnk"] > gain["klt"]  # one basis per block, which a decoder would need
 
 
 def test_the_klt_needs_blocks_of_one_size():
@@ -352,15 +352,15 @@ def test_blocks_of_color_are_those_of_all_channels_together():
     graphs = graphs_of(COLOR, channel_axis=-1)
     result = energy_compaction(COLOR, graphs, channel_axis=-1, orders=[4], block_size=4)
     signal = COLOR - COLOR.mean(axis=(0, 1))
-    pixels = np.concatenate([blocks_by_hand(signal[..., c], 4) for c in range(3)])
-    expected = ((pixels @ cosines_by_hand(4).T) ** 2).sum(axis=0) / (pixels**2).sum()
+    pixels = np.concatenate([complete_blocks(signal[..., c], 4) for c in range(3)])
+    expected = ((pixels @ cosine_products(4).T) ** 2).sum(axis=0) / (pixels**2).sum()
     np.testing.assert_allclose(result.blocks["dct"], expected, rtol=1e-10)
     coefficients = block_gft(signal, graphs["nnk"], 4)
     expected = (coefficients**2).sum(axis=(0, 1, 3)) / (pixels**2).sum()
     np.testing.assert_allclose(result.blocks["nnk"], expected, rtol=1e-9)
 
 
-def test_a_coefficient_that_is_always_zero_has_a_gain_of_its_own():
+def test_coding_gain_if_some_coefficients_are_always_zero():
     image = np.kron(RNG.random((4, 4)), np.ones((2, 2)))
     result = energy_compaction(image, graphs_of(image), orders=[4], block_size=2)
     np.testing.assert_allclose(result.blocks["dct"], [1, 0, 0, 0], atol=1e-15)
@@ -375,6 +375,6 @@ def test_a_coefficient_that_is_always_zero_has_a_gain_of_its_own():
         (IMAGE, 1, "size"),
     ],
 )
-def test_blocks_that_are_not_there(image, size, says):
+def test_bad_block_sizes_are_refused(image, size, says):
     with pytest.raises(ValueError, match=says):
         energy_compaction(image, orders=[4], block_size=size)

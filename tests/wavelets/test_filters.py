@@ -1,4 +1,4 @@
-"""Filter banks as PyGSP and the SGWT toolbox have them, and their polynomials."""
+"""Tests of filter banks and their polynomials, against PyGSP, the SGWT toolbox and numpy."""
 
 import math
 
@@ -30,7 +30,7 @@ GOLDEN = [
 
 
 def pygsp_filter(name, n_scales, lmax):
-    """PyGSP's own filters on a graph of theirs whose spectrum is made to end at `lmax`."""
+    """Return PyGSP's filters on one of its graphs, with its largest eigenvalue set to `lmax`."""
     graph = pygsp.graphs.Ring(8)
     graph._lmax = lmax
     options = {"Nf": n_scales + 1} if name in SIZED else {}
@@ -38,7 +38,7 @@ def pygsp_filter(name, n_scales, lmax):
 
 
 def as_bank(function):
-    """One vectorised function as `evaluate` of a bank of one."""
+    """Wrap one vectorized function as the `evaluate` of a bank with one band."""
     return lambda x: np.asarray(function(x), float)[None]
 
 
@@ -52,7 +52,7 @@ def step(cutoff):
 @pytest.mark.parametrize("lmax", [0.37, 2, 25.0])
 @pytest.mark.parametrize("n_scales", [2, 6, 9])
 @pytest.mark.parametrize("name", DESIGNS)
-def test_designs_are_those_of_pygsp(name, n_scales, lmax):
+def test_designs_match_pygsp(name, n_scales, lmax):
     bank, theirs = design(name, n_scales, lmax), pygsp_filter(name, n_scales, lmax)
     assert bank.n_bands == len(theirs)
     assert (bank.n_bands == n_scales + 1) == (name in SIZED)
@@ -62,8 +62,8 @@ def test_designs_are_those_of_pygsp(name, n_scales, lmax):
 
 
 @pytest.mark.parametrize(("image", "graph"), GOLDEN)
-def test_abspline_is_that_of_the_sgwt_toolbox(image, graph):
-    """The toolbox searches the height of the scaling function numerically."""
+def test_abspline_matches_the_sgwt_toolbox(image, graph):
+    """The toolbox finds the height of the scaling function numerically, accurate to 1e-9."""
     golden = golden_data.sgw(image)
     lmax = float(golden[f"{graph}_lmax"])
     bank = design("abspline", 6, lmax)
@@ -87,15 +87,15 @@ def test_frame_bounds_of_known_functions():
     assert frame_bounds(bank.evaluate, 2.0) == pytest.approx((9, 13), rel=1e-15)
 
 
-def test_unknown_design_is_refused_with_the_known_ones():
+def test_error_for_an_unknown_design_lists_the_known_ones():
     with pytest.raises(ValueError, match=r"'sgwt' is unknown.*abspline.*simoncelli"):
         design("sgwt", 6, 2.0)
 
 
-# --- functions of the caller -------------------------------------------------------------
+# --- filters given as functions ----------------------------------------------------------
 
 
-def test_every_design_is_made_or_refused_in_our_words():
+def test_every_design_works_or_is_refused_with_a_clear_error():
     for name in DESIGNS:
         for n_scales in (1, 2, 3):
             if (name, n_scales) == ("half_cosine", 1):
@@ -117,7 +117,7 @@ def test_functions_become_bands_in_order():
 
 
 @pytest.mark.parametrize("name", ["abspline", "custom"])
-def test_single_eigenvalues_and_tables_of_them(name):
+def test_eigenvalues_may_have_any_shape(name):
     bank = design([np.exp, np.cos] if name == "custom" else name, 6, 4.0)
     x = np.arange(6.0) / 2
     expected = bank.evaluate(x)
@@ -125,7 +125,7 @@ def test_single_eigenvalues_and_tables_of_them(name):
     np.testing.assert_array_equal(bank.evaluate(x.reshape(2, 3)), expected.reshape(-1, 2, 3))
 
 
-def test_pygsp_filter_is_taken_as_it_is():
+def test_pygsp_filter_is_used_unchanged():
     theirs = pygsp_filter("mexican_hat", 4, 3.0)
     bank = design(theirs, 99, 1.0)
     x = np.linspace(0, 3, 11)
@@ -134,13 +134,13 @@ def test_pygsp_filter_is_taken_as_it_is():
 
 
 @pytest.mark.parametrize("bad", [None, 5, [], [1, 2], [np.sin, None], b"abspline", {np.sin}, {}])
-def test_what_is_no_filter_is_refused(bad):
+def test_objects_that_are_not_filters_are_refused(bad):
     with pytest.raises(TypeError, match="design's name, a function"):
         design(bad, 6, 2.0)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, None])
-def test_filter_that_is_not_finite_is_named(value):
+def test_filter_with_values_that_are_not_finite_is_refused(value):
     bank = design([np.sin, lambda x: np.where(x == 1.5, value, x).astype(float)], 0, 2.0)
     with pytest.raises(ValueError, match=r"filter 1 gives .* at eigenvalue 1\.5"):
         bank.evaluate(np.array([0, 1.5, 2]))
@@ -151,7 +151,7 @@ def test_filter_that_is_not_finite_is_named(value):
     [lambda x: x[:3], lambda x: np.ones((2, 1)) * x, lambda x: np.empty(0), lambda x: [x, x]],
     ids=["too few", "two axes", "none", "a list of two"],
 )
-def test_filter_of_another_shape_is_named(result):
+def test_filter_with_results_of_the_wrong_shape_is_refused(result):
     with pytest.raises(ValueError, match="filter"):
         design([np.sin, result], 0, 2.0).evaluate(np.linspace(0, 2, 5))
 
@@ -162,13 +162,13 @@ def test_complex_filter_is_refused():
 
 
 @pytest.mark.parametrize("number", [lambda x: 1.0 if x < 1 else 0.0, lambda x: math.exp(-x)])
-def test_filter_of_single_numbers_is_explained(number):
+def test_filter_that_takes_no_arrays_is_refused(number):
     with pytest.raises((TypeError, ValueError)) as raised:
         design([np.sin, number], 0, 2.0).evaluate(np.linspace(0, 2, 5))
     assert "filter 1 must take an array of eigenvalues" in raised.value.__notes__[0]
 
 
-def test_exception_in_a_filter_comes_through():
+def test_exception_in_a_filter_is_passed_on():
     with pytest.raises(ZeroDivisionError):
         design(lambda x: 1 / 0, 0, 2.0).evaluate(np.linspace(0, 2, 5))
 
@@ -178,7 +178,7 @@ def test_exception_in_a_filter_comes_through():
 
 @pytest.mark.parametrize("order", [0, 1, 2, 5, 12, 31, 200])
 @pytest.mark.parametrize("name", ["abspline", "itersine", "heat"])
-def test_interpolation_is_that_of_numpy(name, order):
+def test_interpolation_matches_numpy(name, order):
     top, bank = 5.3, design(name, 6, 5.3)
     coefficients = chebyshev_coefficients(bank.evaluate, order, top)
     for band, row in enumerate(coefficients):
@@ -190,7 +190,7 @@ def test_interpolation_is_that_of_numpy(name, order):
 
 @pytest.mark.parametrize("order", [4, 6, 12, 15, 30])
 @pytest.mark.parametrize(("image", "graph"), GOLDEN)
-def test_interpolation_is_that_of_the_sgwt_toolbox(image, graph, order):
+def test_interpolation_matches_the_sgwt_toolbox(image, graph, order):
     golden = golden_data.sgw(image)
     lmax = float(golden[f"{graph}_lmax"])
     expected = golden[f"{graph}_cheb_m{order}"].copy()
@@ -203,7 +203,7 @@ def test_interpolation_is_that_of_the_sgwt_toolbox(image, graph, order):
 @pytest.mark.parametrize("order", [1, 8, 30])
 @pytest.mark.parametrize("name", DESIGNS)
 def test_projection_is_the_converged_chebyshev_series(name, order):
-    """Against a quadrature that shares neither points nor transform."""
+    """The reference is a quadrature with other points and without a cosine transform."""
     top, bank = 3.0, design(name, 5, 3.0)
     angle = (np.arange(200_000) + 0.5) * np.pi / 200_000
     values = bank.evaluate((np.cos(angle) + 1) * top / 2)
@@ -216,8 +216,8 @@ def test_projection_is_the_converged_chebyshev_series(name, order):
 
 
 @given(st.integers(0, 40), st.lists(st.floats(-10, 10), min_size=1, max_size=30))
-def test_polynomials_are_their_own_series(order, series):
-    """Interpolation and projection return any polynomial of their degree; Jackson damps it."""
+def test_polynomials_are_reproduced(order, series):
+    """Interpolation and projection reproduce polynomials up to the order; Jackson damps them."""
     series = np.array(series[: order + 1])
     bank = as_bank(lambda x: chebyshev.chebval(x - 1, series))
     padded = np.zeros(order + 1)
@@ -231,8 +231,8 @@ def test_polynomials_are_their_own_series(order, series):
 
 
 @pytest.mark.parametrize("approximation", APPROXIMATIONS)
-def test_error_falls_as_the_order_grows(approximation):
-    """Smooth functions: to rounding without damping, as the inverse square of the order with."""
+def test_error_decreases_with_the_order(approximation):
+    """The error of a smooth function falls to rounding; with damping, it falls more slowly."""
     bank, x = as_bank(lambda x: np.exp(-x)), np.linspace(0, 4, 301)
     errors = []
     for order in (4, 8, 16, 32):
@@ -252,7 +252,7 @@ def test_jackson_keeps_indicators_between_0_and_1(cutoff, order):
 
 
 @given(st.lists(st.floats(-100, 100), min_size=1, max_size=20), st.integers(0, 60))
-def test_jackson_keeps_to_the_range_of_the_function(levels, order):
+def test_jackson_stays_in_the_range_of_the_function(levels, order):
     levels = np.array(levels)
     bank = as_bank(lambda x: levels[np.minimum((x * len(levels) / 2).astype(int), len(levels) - 1)])
     c = chebyshev_coefficients(bank, order, 2.0, "jackson")[0]
@@ -281,7 +281,7 @@ def test_inverse_of_a_frame_of_polynomials(name, order):
 
 @pytest.mark.parametrize("dip", [0.5, 0.1, 0.03, 0.01])
 def test_inverse_of_a_loose_frame(dip):
-    """Sums of squares from dip^2 to 4."""
+    """The sum of the squared filters varies from dip^2 to 4."""
     coefficients = np.array([[1.0, 1 - dip]])
     x = np.linspace(-1, 1, 5001)
     power = chebyshev.chebval(x, coefficients[0]) ** 2
@@ -303,21 +303,21 @@ def test_inverse_of_one_positive_polynomial(scale, ripple):
     [[[0.0]], [[0.0, 1.0]], [[0.5, 0.5]], [[1.0, 1.0], [2.0, 2.0]], [[1e-8, 1.0]]],
     ids=["zero", "zero inside", "zero at the end", "a common zero", "nearly zero"],
 )
-def test_no_frame_has_no_inverse(coefficients):
+def test_banks_that_are_not_frames_have_no_inverse(coefficients):
     with pytest.raises(ValueError, match="determine the signal"):
         inverse_coefficients(np.array(coefficients))
 
 
 @pytest.mark.parametrize("dip", [0.003, 0.001])
-def test_inverse_knows_the_arithmetic(dip):
-    """Of a frame whose sums of squares go down to dip^2, float32 loses more than float64."""
+def test_loose_frames_may_be_refused_in_float32_only(dip):
+    """The squared filters sum to as little as dip^2, which is too small for float32 only."""
     coefficients = np.array([[1.0, 1 - dip]])
     assert len(inverse_coefficients(coefficients)) > 1
     with pytest.raises(ValueError, match="in float32; use float64, a frame"):
         inverse_coefficients(coefficients, np.float32)
 
 
-def test_float32_is_not_blamed_for_what_float64_cannot_do():
+def test_float64_is_not_recommended_where_it_fails_too():
     many_dips = np.array([[1.0, *np.zeros(9), 1 - 1e-4]])
     with pytest.raises(ValueError, match="do not determine the signal; use a frame"):
         inverse_coefficients(many_dips)

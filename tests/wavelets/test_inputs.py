@@ -1,4 +1,4 @@
-"""Spectral graph wavelets: the interval, hard graphs and signals."""
+"""Tests of spectral graph wavelets: spectral interval, unusual graphs, and signals."""
 
 import re
 from functools import cache
@@ -26,14 +26,14 @@ def true_lmax(matrix, kind):
 
 
 def attempt(call):
-    """What a call returns and None, or None and the message with which it refuses."""
+    """Return the result of a call and None, or None and the message of its ValueError."""
     try:
         return call(), None
     except ValueError as error:
         return None, str(error)
 
 
-# --- the interval ------------------------------------------------------------------------
+# --- the spectral interval ---------------------------------------------------------------
 
 
 @given(graphs(least=1e-2, largest=1e2), st.sampled_from(KINDS))
@@ -45,7 +45,7 @@ def test_lanczos_finds_the_largest_eigenvalue(matrix, kind):
 
 @settings(max_examples=50)
 @given(graphs(least=1e-2, largest=1e2), st.sampled_from(KINDS), st.floats(1e-3, 1e3))
-def test_given_lmax_wins_or_is_refused(matrix, kind, factor):
+def test_given_lmax_is_used_or_refused(matrix, kind, factor):
     true = true_lmax(matrix, kind)
     lmax = factor * (true or 1)
     if lmax < 0.999 * true:
@@ -56,14 +56,14 @@ def test_given_lmax_wins_or_is_refused(matrix, kind, factor):
         assert wavelets.lmax == wavelets.bound == lmax
 
 
-def test_numbers_may_be_arrays_without_axes():
+def test_lmax_may_be_a_zero_dimensional_array():
     assert SpectralGraphWavelets(GRAPH, lmax=np.array(40.0)).lmax == 40
     with pytest.raises(TypeError, match="lmax must be a number"):
         SpectralGraphWavelets(GRAPH, lmax=np.array([40.0]))
 
 
 @given(graphs(), st.sampled_from(KINDS), st.sampled_from([0.5, 0.99, 1.0, 1.01, 3.0, 100.0]))
-def test_given_bound_wins_or_is_refused(matrix, kind, factor):
+def test_given_bound_is_used_or_refused(matrix, kind, factor):
     true, graph = true_lmax(matrix, kind), sp.csr_array(matrix)
     bound = factor * (true or 1)
     if bound < 0.999 * true:
@@ -76,8 +76,8 @@ def test_given_bound_wins_or_is_refused(matrix, kind, factor):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_bound_and_lmax_are_kept_apart(kind):
-    """The bound ends the interval of the polynomials, lmax places the bands."""
+def test_bound_and_lmax_are_independent(kind):
+    """The bound limits the interval of the polynomials, and lmax scales the bands."""
     default = SpectralGraphWavelets(GRAPH, order=60, laplacian=kind)
     lmax, bound = 0.7 * default.bound, 1.5 * default.bound
     both = SpectralGraphWavelets(GRAPH, order=60, laplacian=kind, lmax=lmax, bound=bound)
@@ -95,7 +95,7 @@ def test_bound_and_lmax_are_kept_apart(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_part_with_the_bound_of_the_whole_has_its_bands(kind):
+def test_part_with_the_bound_of_the_whole_has_the_same_polynomials(kind):
     whole = SpectralGraphWavelets(GRAPH, laplacian=kind)
     part = image_graph(IMAGE[:6], 5, sigma_f=0.2)
     wavelets = SpectralGraphWavelets(part, laplacian=kind, bound=whole.bound)
@@ -108,7 +108,7 @@ def test_a_part_with_the_bound_of_the_whole_has_its_bands(kind):
     "graph", [GRAPH, bilateral_graph(IMAGE, 5, sigma_f=0.2), GRAPH.adjacency], ids=lambda g: str(g)
 )
 def test_default_interval(graph, kind):
-    """By default the bands fill the guaranteed interval, with 'lanczos' the spectrum."""
+    """By default the bands cover the guaranteed interval, with 'lanczos' the spectrum."""
     ours = SpectralGraphWavelets(graph, laplacian=kind)
     true = true_lmax(getattr(graph, "adjacency", graph).toarray(), kind)
     assert ours.lmax == ours.bound >= true
@@ -125,7 +125,7 @@ DESIGNS = ("mexican_hat", "itersine", "abspline", "meyer", "half_cosine", "simpl
 
 @cache
 def spectra_of_photographs(build):
-    """Photographs of 32 x 32 pixels, their graphs, eigenvalues and eigenvectors."""
+    """Return photographs of 32 x 32 pixels, their graphs, eigenvalues and eigenvectors."""
     names = "astronaut_grey", "brick", "camera", "chelsea_grey"
     images = [standard_image(name)[60:92, 60:92] / 255 for name in names]
     graphs = [build(image) for image in images]
@@ -136,10 +136,10 @@ def spectra_of_photographs(build):
 @pytest.mark.parametrize("order", [15, 30, 60])
 @pytest.mark.parametrize("filters", DESIGNS)
 @pytest.mark.parametrize("build", [image_graph, bilateral_graph])
-def test_the_default_is_as_accurate_as_the_largest_eigenvalue(build, filters, order):
-    """Errors relative to exact eigenvectors.
+def test_default_lmax_is_as_accurate_as_the_largest_eigenvalue(build, filters, order):
+    """Errors are relative to the exact result by eigenvectors.
 
-    The default bound of an NNK graph is less tight: there, only for the photograph itself.
+    The default bound of an NNK graph is less tight, so it is only checked for the photograph.
     """
     noise = np.random.default_rng(0).standard_normal((32, 32))
     for image, graph, (values, vectors) in spectra_of_photographs(build):
@@ -177,7 +177,7 @@ def test_at_order_is_a_new_transform():
 @pytest.mark.parametrize("n", [1, 2, 5])
 @pytest.mark.parametrize("lmax", [None, "lanczos", 3.0])
 def test_graph_without_edges(n, kind, lmax):
-    """L = 0: bands are the signal times the filters at 0, and the inverse is exact."""
+    """With L = 0, bands are the signal times the filters at 0, and the inverse is exact."""
     wavelets = SpectralGraphWavelets(sp.csr_array((n, n)), laplacian=kind, lmax=lmax)
     signal = np.arange(1.0, n + 1)
     bands = wavelets.analyze(signal)
@@ -186,7 +186,7 @@ def test_graph_without_edges(n, kind, lmax):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_masked_pixels_take_no_part(kind):
+def test_masked_pixels_do_not_affect_the_others(kind):
     mask = np.ones(IMAGE.shape, bool)
     mask[2:5, 3:9], mask[0, 0] = False, False
     graph = image_graph(IMAGE, 5, sigma_f=0.2, mask=mask)
@@ -210,7 +210,7 @@ def test_components_do_not_mix(kind):
     assert bands[:, : one.shape[0]].all(axis=1).any()
 
 
-def test_integer_weights_with_wide_indices():
+def test_integer_weights_with_int64_indices():
     ring = sp.csr_array(
         np.roll(np.eye(9, dtype=np.int64), 1, 0) + np.roll(np.eye(9, dtype=int), 1, 1)
     )
@@ -225,7 +225,7 @@ def test_integer_weights_with_wide_indices():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scale", [1e-310, 1e-300, 1e-150, 1e-20, 1e20, 1e150, 1e300, 1e308])
 def test_scale_of_the_weights_does_not_matter(scale, kind):
-    """Filters follow lmax, so results are the same; what cannot be computed is refused."""
+    """Filters scale with lmax, so results are the same; only extreme scales may be refused."""
     ring = np.roll(np.eye(9), 1, 0) + np.roll(np.eye(9), 1, 1)
     expected = SpectralGraphWavelets(sp.csr_array(ring), laplacian=kind).analyze(np.arange(9))
     ours, refusal = attempt(
@@ -291,7 +291,7 @@ def test_bad_option_is_refused(option, value, error):
     ("dtype", "bad"),
     [("f4", np.nan), ("f8", np.inf), ("f8", -np.inf), ("f4", 1e29), ("f4", -1e300), ("f8", 1e232)],
 )
-def test_value_that_is_not_finite_or_too_large_is_placed(dtype, bad):
+def test_position_of_a_nonfinite_or_too_large_value_is_reported(dtype, bad):
     wavelets = SpectralGraphWavelets(stored(GRAPH, dtype))
     signal, bands = SIGNAL.copy(), wavelets.analyze(SIGNAL).astype(float)
     signal[3, 4] = bands[2, 3, 4] = bad
@@ -306,8 +306,8 @@ def test_value_that_is_not_finite_or_too_large_is_placed(dtype, bad):
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("laplacian", KINDS)
-def test_the_largest_values_are_computed(dtype, laplacian):
-    """They come out as those of a signal of 1 do, scaled."""
+def test_largest_allowed_values(dtype, laplacian):
+    """The results are those for a signal of 1 and -1, scaled."""
     wavelets = SpectralGraphWavelets(stored(GRAPH, dtype), laplacian=laplacian)
     signs = np.where(SIGNAL > 0, 1.0, -1.0)
     largest = 2.0 ** (63 if dtype == "f4" else 511)
@@ -350,7 +350,7 @@ def test_channels_are_transformed_one_by_one(graph, channels):
         np.testing.assert_allclose(back, signal, rtol=0, atol=1e-12)
 
 
-def test_no_channels_make_no_coefficients():
+def test_zero_channels_give_no_coefficients_or_an_error():
     wavelets = SpectralGraphWavelets(GRAPH)
     bands, refusal = attempt(lambda: wavelets.analyze(np.empty((13, 11, 0))))
     assert "channel" in refusal if refusal else bands.shape == (7, 13, 11, 0)
@@ -371,7 +371,7 @@ def test_layout_and_byte_order_of_the_signal_do_not_matter(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["?", "u1", "i8", "f2", "f4", "g"])
-def test_any_real_signal_is_its_float64_copy(dtype):
+def test_any_real_signal_gives_the_result_of_its_float64_copy(dtype):
     signal = (100 * IMAGE).astype(dtype)
     wavelets = SpectralGraphWavelets(GRAPH)
     ours, expected = wavelets.analyze(signal), wavelets.analyze(signal.astype(float))
@@ -380,7 +380,7 @@ def test_any_real_signal_is_its_float64_copy(dtype):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_float32_in_float32_out(kind):
+def test_float32_graphs_give_float32_results(kind):
     exact = SpectralGraphWavelets(GRAPH, laplacian=kind)
     single = image_graph(IMAGE.astype(np.float32), 5, sigma_f=0.2)
     for graph in (single, stored(GRAPH, np.float32)):
@@ -394,7 +394,7 @@ def test_float32_in_float32_out(kind):
     assert exact.analyze(SIGNAL.astype(np.float32)).dtype == np.float64
 
 
-def test_repr_says_what_it_is():
+def test_repr():
     text = repr(SpectralGraphWavelets(GRAPH, "meyer", 4, 12, laplacian="normalized"))
     assert text == (
         "<SpectralGraphWavelets meyer: 5 bands of order 12 on 13x11 normalized Laplacian, "
@@ -402,7 +402,7 @@ def test_repr_says_what_it_is():
     )
 
 
-def test_tau_is_for_the_regularized_laplacian():
+def test_tau_is_only_for_the_regularized_laplacian():
     image = np.random.default_rng(3).normal(100, 15, (20, 24))
     graph = image_graph(image, 5, sigma_f=25)
     with pytest.raises(ValueError, match=r"tau=2 is for laplacian='regularized'"):

@@ -1,4 +1,4 @@
-"""Spectral graph wavelets against golden data, PyGSP and dense linear algebra."""
+"""Tests of spectral graph wavelets against golden data, PyGSP and dense linear algebra."""
 
 import copy
 from functools import cache
@@ -64,7 +64,7 @@ def relative_error(ours, expected):
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("name", GOLDEN_IMAGES)
 def test_golden_coefficients(name, build, order):
-    """The toolbox searches the height of band 1 numerically: it is good to 1e-9 only."""
+    """The toolbox finds the height of band 1 numerically, accurate to 1e-9."""
     golden, wavelets = golden_data.sgw(name), golden_wavelets(name, build, order)
     signal = golden_signal(name)
     bands = wavelets.analyze(signal).reshape(7, -1)
@@ -124,7 +124,7 @@ def test_golden_largest_eigenvalue(name, build):
 @pytest.mark.parametrize("kind", ["combinatorial", "normalized"])
 @pytest.mark.parametrize("order", [5, 30])
 @pytest.mark.parametrize("name", [*FRAMES, "heat", "expwin", "held", "regular"])
-def test_chebyshev_filters_of_pygsp(name, order, kind):
+def test_results_match_the_chebyshev_filters_of_pygsp(name, order, kind):
     graph = small_graph()
     wavelets = SpectralGraphWavelets(graph, name, order=order, laplacian=kind, lmax=20.0)
     theirs = graph.to_pygsp()
@@ -161,7 +161,7 @@ def test_converges_to_the_eigendecomposition(build, kind, approximation):
 
 @given(graphs(least=1e-2, largest=1e2), st.sampled_from(KINDS))
 def test_any_graph_converges_to_the_eigendecomposition(matrix, kind):
-    """Filters on the scale of the spectrum, errors in the inner product of the Laplacian."""
+    """Errors are measured in the inner product in which the Laplacian is self-adjoint."""
     top = dense.spectrum(matrix, kind)[0].max() or 1
     wavelets = SpectralGraphWavelets(
         sp.csr_array(matrix), lambda x: np.exp(-2 * x / top), laplacian=kind, order=60
@@ -179,7 +179,7 @@ def test_any_graph_converges_to_the_eigendecomposition(matrix, kind):
 @pytest.mark.parametrize("order", [1, 6, 30])
 @pytest.mark.parametrize("name", [*FRAMES, *PAIRS])
 def test_reconstruction_is_perfect(name, order, kind):
-    """For every design that is a frame, on graphs and with options as they come."""
+    """Every design that is a frame is inverted, on NNK and bilateral graphs and on a matrix."""
     for graph in (small_graph(), small_graph().adjacency, small_graph(bilateral_graph)):
         wavelets = SpectralGraphWavelets(graph, name, order=order, laplacian=kind)
         signal = signal_for(wavelets)
@@ -211,7 +211,7 @@ def test_reconstruction_solves_least_squares(name, kind):
 
 
 @pytest.mark.parametrize("name", ["heat", "expwin"])
-def test_one_low_pass_is_no_frame(name):
+def test_single_low_pass_filter_is_not_a_frame(name):
     wavelets = SpectralGraphWavelets(small_graph(), name)
     with pytest.raises(ValueError, match="determine the signal"):
         wavelets.reconstruct(wavelets.analyze(signal_for(wavelets)))
@@ -221,7 +221,7 @@ def test_one_low_pass_is_no_frame(name):
 @pytest.mark.parametrize("n_scales", [1, 2, 3])
 @pytest.mark.parametrize("order", [5, 6, 8, 12])
 def test_float32_reconstructs_or_refuses(name, n_scales, order):
-    """abspline of one scale and order 5, for one, would lose a hundredth and more."""
+    """For example, abspline with one scale and order 5 would lose 1 % or more."""
     exact = SpectralGraphWavelets(small_graph(), name, n_scales, order)
     single = SpectralGraphWavelets(stored(small_graph(), np.float32), name, n_scales, order)
     signal = signal_for(single).astype(np.float32)
@@ -242,7 +242,7 @@ def test_float32_reconstructs_or_refuses(name, n_scales, order):
 @pytest.mark.parametrize("name", ["abspline", "meyer", "itersine"])
 @pytest.mark.parametrize("image", ["flat", "noise"])
 def test_frame_bounds_hold_for_every_signal(image, name, kind):
-    """Eigenvectors reach the extremes: those of the smallest and largest eigenvalue first."""
+    """The energy of the bands is smallest and largest for eigenvectors, so all are checked."""
     pixels = np.random.default_rng(0).random((9, 10)) if image == "noise" else np.zeros((9, 10))
     graph = image_graph(pixels, 5, sigma_f=0.2)
     wavelets = SpectralGraphWavelets(graph, name, laplacian=kind)
@@ -254,7 +254,7 @@ def test_frame_bounds_hold_for_every_signal(image, name, kind):
     assert powers.sum(axis=0).max() <= high * (1 + 1e-9)
 
 
-def test_frame_bounds_of_something_else():
+def test_unknown_kind_of_frame_bounds_is_refused():
     with pytest.raises(ValueError, match=r"'exact'.*polynomials.*kernels"):
         SpectralGraphWavelets(small_graph()).frame_bounds("exact")
 
@@ -264,7 +264,7 @@ def test_frame_bounds_of_something_else():
 
 @pytest.mark.parametrize("approximation", ["interpolation", "projection", "jackson"])
 def test_filter_scales_bands(approximation):
-    """One polynomial in place of seven, or of seven and their adjoints."""
+    """One polynomial replaces seven bands, or seven bands and their adjoints."""
     wavelets = SpectralGraphWavelets(small_graph(), order=12, approximation=approximation)
     signal, scale = signal_for(wavelets, 3), np.array([1, 0.5, 0, -2, 3, 0, 1])
     bands = wavelets.analyze(signal)
@@ -278,7 +278,7 @@ def test_filter_scales_bands(approximation):
         assert relative_error(both_ways, expected) < 1e-12
 
 
-def test_evaluate_is_what_is_applied():
+def test_evaluate_gives_the_applied_polynomials():
     graph = small_graph()
     wavelets = SpectralGraphWavelets(graph, order=6)
     exact = dense.functions(graph.adjacency.toarray(), "combinatorial", wavelets.evaluate)
@@ -295,7 +295,7 @@ def test_evaluate_is_what_is_applied():
 
 
 @pytest.mark.parametrize("response", [None, 5, "abspline", [np.sin]])
-def test_response_that_is_no_function(response):
+def test_response_that_is_not_a_function_is_refused(response):
     wavelets = SpectralGraphWavelets(small_graph())
     with pytest.raises(TypeError, match="response must be a function of the eigenvalue"):
         wavelets.filter(signal_for(wavelets), response)
@@ -332,7 +332,7 @@ def test_planes_of_a_color_image_with_a_mask():
     np.testing.assert_array_equal(ours.analyze(image), expected.analyze(image))
 
 
-def test_wavelets_make_no_matrix():
+def test_wavelets_do_not_build_the_matrix():
     image = np.random.default_rng(4).random((23, 31))
     for build in (image_graph, bilateral_graph):
         graph = build(image)
@@ -344,7 +344,7 @@ def test_wavelets_make_no_matrix():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("window", [(3, 7), (7, 3), (1, 5), (5, 1), (5, 5)])
 def test_windows_of_unequal_sides(kind, window):
-    """They led the recurrence, which reckons with squares, out of its memory."""
+    """Such windows once made the recurrence access memory out of bounds."""
     image = np.random.default_rng(6).normal(size=(31, 20))
     graph = image_graph(image, window, sigma_f=1)
     wavelets = SpectralGraphWavelets(graph, laplacian=kind, order=8)

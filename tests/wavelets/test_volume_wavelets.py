@@ -1,4 +1,4 @@
-"""Energy compaction of volumes."""
+"""Tests of the energy compaction of volumes."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def test_compaction_of_a_slice_is_that_of_the_image():
 
 
 def test_compaction_of_a_volume():
-    """Sums over the bands as they are defined."""
+    """The energies are sums of squares of the bands, by definition."""
     camera = nnk_image.standard_image("camera")[:24, :24] / 255
     volume = camera + np.linspace(0, 1, 9)[:, None, None]
     graph = image_graph(volume, sigma_f=0.1)
@@ -29,6 +29,6 @@ def test_compaction_of_a_volume():
     np.testing.assert_allclose(result.energy["nnk"][0], expected, rtol=1e-5)
 
 
-def test_what_may_be_colour_is_asked_about():
+def test_color_images_and_volumes_must_be_distinguished():
     with pytest.raises(ValueError, match="color image or a volume"):
         energy_compaction(np.zeros((20, 20, 3)))
