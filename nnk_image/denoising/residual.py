@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.channels import to_opponent
 from nnk_image.base.image import Image, check_image, filled, spatial_shape
 from nnk_image.noise.blocks import constant_pixels, usable_pixels
 from nnk_image.noise.given import given_noise
@@ -184,7 +183,7 @@ def structure_removed(image: Image, denoised, noise: NoiseModel | None) -> float
     )
     size = image.half_range or 1.0  # otherwise squares of very large values would be infinite
     units = (np.divide(a, size, dtype=image.dtype) for a in (noisy, filtered))
-    before, after = (to_opponent(a)[0] for a in units)
+    before, after = (a @ np.ones(image.channels, image.dtype) for a in units)  # luminances
     valid = None if image.valid is None else image.valid.reshape(rows)
     varying = noisy.max(axis=(0, 1)) > noisy.min(axis=(0, 1))  # constant ones are not clipped
     usable = (usable_pixels(noisy[..., varying], valid) == 1) & ~_padding(noisy, before)

@@ -9,7 +9,7 @@ the discrete cosine coefficients (u, v) whose sum u + v is even, the odd part of
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from scipy.ndimage import maximum_filter, minimum_filter
+from scipy.ndimage import maximum_filter
 
 from nnk_image.base.channels import cosine_matrix
 from nnk_image.noise.clipping import few_values
@@ -52,8 +52,10 @@ def usable_pixels(pixels, valid):
 
 def constant_pixels(pixels):
     """Return (H, W) bools: pixels of those 3 x 3 squares that are constant in all channels."""
-    highest, lowest = (f(pixels, (3, 3, 1)) for f in (maximum_filter, minimum_filter))
-    middles = (highest == lowest).all(axis=2)[1:-1, 1:-1]
+    as_above = (pixels[1:] == pixels[:-1]).all(axis=2)
+    as_left = (pixels[:, 1:] == pixels[:, :-1]).all(axis=2)
+    rows = as_left[:, 1:] & as_left[:, :-1]  # of three equal pixels
+    middles = rows[:-2] & rows[1:-1] & rows[2:] & (as_above[1:] & as_above[:-1])[:, 1:-1]
     return maximum_filter(np.pad(middles, 1), 3)
 
 

@@ -112,13 +112,13 @@ def _turned(channels, valid):
 def _row_differences(channels, valid):
     """Return (C, H - 1) medians of differences to the next row, where known, and their variance."""
     steps = np.diff(channels, axis=1)
-    median = np.median
+    known, median = np.full(steps.shape[1], True), np.median
     if valid is not None:
-        median = np.nanmedian  # much slower
-        steps[:, ~(valid[1:] & valid[:-1])] = np.nan
-    known = np.isfinite(steps[0]).any(axis=1)
-    medians = np.zeros(steps.shape[:2])
-    steps = np.compress(known, steps, axis=1)
+        both = valid[1:] & valid[:-1]
+        known, median = both.any(axis=1), np.nanmedian  # much slower
+        steps[:, ~both] = np.nan
+        steps = steps[:, known]
+    medians = np.zeros((len(steps), len(known)))
     medians[:, known] = median(steps, axis=2)
     some = slice(None, None, 1 + steps[0].size // _SPREAD_PIXELS)
     around = np.abs(steps[:, :, some] - medians[:, known, None])
