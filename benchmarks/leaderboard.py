@@ -12,8 +12,16 @@ from benchmarks import noises, peers
 from benchmarks.machine import timed_call
 from benchmarks.scores import psnr
 from benchmarks.timing import Table, existing_folder
-from nnk_image import NoiseModel, correct_bias, denoise, standard_image, standard_images
+from nnk_image import (
+    NoiseModel,
+    correct_bias,
+    denoise,
+    estimate_noise,
+    standard_image,
+    standard_images,
+)
 from nnk_image.io import ImageFileError, read
+from nnk_image.noise.model import deviations
 
 SIGMAS, METHODS, KINDS = (10, 25), ("fast", "best"), ("_noisy", "_clean")
 REACH = 6  # largest displacement, in pixels, of the covariance of the noise of photographs
@@ -46,6 +54,31 @@ class Pair:
     def rms(self):
         """Root mean square of the noise."""
         return float(np.sqrt(np.mean((self.noisy.astype(float) - self.clean) ** 2)))
+
+    @cached_property
+    def expected(self):
+        """For each pixel, the mean of the noisy picture where the clean one has the same value.
+
+        It differs from the clean one if these were scaled differently, or if noise was clipped.
+        """
+        values = self.clean.ravel()
+        means = np.bincount(values, self.noisy.ravel()) / np.maximum(np.bincount(values), 1)
+        return means[self.clean]
+
+    @property
+    def level(self):
+        """Standard deviation of the noise."""
+        return self.sigma or float(np.std(self.noisy - self.expected))
+
+    def estimated_level(self):
+        """Return the estimated level of the noise, and its standard error."""
+        model = estimate_noise(self.noisy, channel_axis=peers.channel_axis_of(self.noisy))
+        channels = self.expected.reshape(-1, len(model.sigma)).T
+        # Poisson noise depends on its own channel, a curve on the mean of all channels.
+        intensity = channels if any(model.gain) else channels.mean(axis=0)
+        squares = np.mean(deviations(model, intensity) ** 2) + model.rows**2 + model.columns**2
+        level = float(np.sqrt(squares))
+        return level, level * (model.uncertainty or 0.0)
 
     @cached_property
     def noise(self):
@@ -121,13 +154,24 @@ def _renamed(path, kind):
 def _table(title, pairs, quick):
     """Return the table of all denoisers, each with its best setting."""
     noisy = {"": "noisy", "mean dB": fmean(psnr(pair.clean, pair.noisy) for pair in pairs)}
-    table = Table(title, COLUMNS, [noisy], NOTES)
+    table = Table(title, COLUMNS, [noisy], (*NOTES, _accuracy(pairs)))
     small = Pair(pairs[0].noisy[:48, :48], pairs[0].clean[:48, :48], SIGMAS[0])
     for name, (run, settings) in _denoisers(pairs[0].clean.ndim, quick).items():
         run(small, **settings[0])  # so that the first imports are not timed
         rows = [_row(name, run, setting, pairs) for setting in settings]
         table.rows.append(max(rows, key=lambda row: row["mean dB"]))
     return table
+
+
+def _accuracy(pairs):
+    """Return a note on the estimated noise levels of pairs."""
+    estimates = [(*pair.estimated_level(), pair.level) for pair in pairs]
+    within = sum(abs(level - true) <= error for level, error, true in estimates)
+    ratios = [level / true for level, _, true in estimates]
+    return (
+        f"Estimated over true level of the noise: {np.median(ratios):.2f}, from {min(ratios):.2f} "
+        f"to {max(ratios):.2f}; within the standard error: {within} of {len(pairs)}."
+    )
 
 
 def _row(name, run, setting, pairs):
