@@ -5,16 +5,13 @@ from statistics import fmean
 import numpy as np
 
 import nnk_image
-from benchmarks import cameras, noises, peers
+from benchmarks import cameras, noises, peers, pictures
 from benchmarks.scores import column_means, largest_loss, psnr
 from benchmarks.timing import Table
 from nnk_image import NoiseModel, denoise, estimate_noise
 
 PEAKS = (2000, 500, 125)
 """Photon counts of the simulated camera where the scene is white: daylight to dim rooms."""
-
-NOT_CLEAN = {"hopper"}
-"""Bundled images with visible noise."""
 
 
 def synthetic_cameras(options):
@@ -89,7 +86,7 @@ def clean(options):
         "the estimated level",
         columns,
     )
-    for name in sorted({*nnk_image.standard_images()} - NOT_CLEAN):
+    for name in sorted({*nnk_image.standard_images()} - pictures.NOISY):
         picture = nnk_image.standard_image(name)
         axis = peers.channel_axis_of(picture)
         row = {"": name}

@@ -25,6 +25,10 @@ BUNDLED = (
 )
 """Bundled gray images of 256 x 256 pixels: photographs, textures and microscopy."""
 
+NOISY = {"hopper", "hubble_deep_field"}
+"""Bundled images, and images of scikit-image, with noise of their own: film grain, noise of the
+sky. They do not count as pictures without noise."""
+
 LEAST_SIDE = 16
 """Least height and width of a `Picture`, in pixels."""
 

@@ -5,7 +5,7 @@ import numpy as np
 from nnk_image.noise.scale import share_of_texture
 
 MOST = 2.6
-WEIGHTS = (-1.66, 5.58, 2.66, -2.48, -2.2, 1.26)
+WEIGHTS = (-1.73, 5.62, 2.9, -2.63, -2.33, 1.11)
 """Largest factor of the correlated part; constants and weights of `features` in the function
 `factor`, fitted by ``python -m benchmarks.noise_fit``."""
 
