@@ -22,9 +22,9 @@ def described(noise: NoiseModel, low: float, high: float) -> str:
     """
     levels = np.sqrt(np.mean(deviations(noise, np.linspace(low, high, 65)) ** 2, axis=0))
     level = typical_level(noise, low, high)
+    offsets = _row_and_column_noise(noise)
     if not level > 0:
-        stripes = _stripes(noise)
-        return f"no noise{f' but {stripes}' if stripes else ''}"
+        return f"no noise but {offsets}" if offsets else "no noise"
     extent = high - low
     strength = next((word for most, word in _STRENGTHS if level <= most * extent), "very strong")
     grainy = ", grainy" if max(noise.neighbor_correlation()) > GRAINY else ""
@@ -32,7 +32,7 @@ def described(noise: NoiseModel, low: float, high: float) -> str:
     error = "" if noise.uncertainty is None else f" (+- {100 * noise.uncertainty:.0f} %)"
     parts = [
         f"{strength}{grainy} noise",
-        f"about {float(f'{level:.2g}'):g}{f' of {extent:.5g}' if extent else ''}{error}",
+        f"about {_rounded(level)}{f' of {extent:.5g}' if extent else ''}{error}",
     ]
     if dark > _CHANGE * bright:
         parts.append("stronger in the dark")
@@ -40,7 +40,9 @@ def described(noise: NoiseModel, low: float, high: float) -> str:
         parts.append("stronger in bright parts")
     if noise.is_uneven:
         parts.append("stronger in some places")
-    return ", ".join(filter(None, [*parts, _stripes(noise)]))
+    if offsets:
+        parts.append(f"with {offsets}")
+    return ", ".join(parts)
 
 
 def typical_level(noise: NoiseModel, low: float, high: float) -> float:
@@ -49,6 +51,12 @@ def typical_level(noise: NoiseModel, low: float, high: float) -> float:
     return float(root_mean_square(np.array(levels)))
 
 
-def _stripes(noise: NoiseModel) -> str:
-    names = [name for name in ("rows", "columns") if getattr(noise, name)]
-    return f"with stripes along {' and '.join(names)}" if names else ""
+def _row_and_column_noise(noise: NoiseModel) -> str:
+    """Name row and column noise and their levels; an empty text if there is neither."""
+    levels = {"row": noise.rows, "column": noise.columns}
+    return " and ".join(f"{name} noise of {_rounded(n)}" for name, n in levels.items() if n)
+
+
+def _rounded(level: float) -> str:
+    """Return a level with two significant digits."""
+    return f"{float(f'{level:.2g}'):g}"

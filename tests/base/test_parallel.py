@@ -278,7 +278,7 @@ def test_control_c_at_any_moment_stops_all_threads():
     assert answers == ["done"]
 
 
-# --- failing threads, memory and forked processes ----------------------------------------
+# --- failing threads and memory ----------------------------------------------------------
 
 
 def test_failing_to_start_a_thread_raises_an_error(monkeypatch):
@@ -318,38 +318,6 @@ def test_finished_work_is_released_before_the_next_stage(n_jobs):
             assert held() is None
     finally:
         gc.enable()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
-def test_forked_processes_start_their_own_threads():
-    answers = python(
-        """
-        import multiprocessing
-        from nnk_image import image_graph
-        from nnk_image.base.parallel import RowExecutor
-        from whole_chain import GRAY, graph_sum
-
-        def answer():
-            return graph_sum(image_graph(GRAY, n_jobs=2))
-
-        def report(queue):
-            queue.put(answer())
-
-        fork = multiprocessing.get_context("fork")
-        queue = fork.SimpleQueue()
-        with RowExecutor(2) as executor:  # its threads live until the context ends
-            executor.run(lambda y0, y1: None, 8, rows_per_chunk=1)
-            own = answer()
-            children = [fork.Process(target=report, args=(queue,)) for _ in range(2)]
-            for child in children:
-                child.start()
-            for child in children:
-                child.join(60)
-                assert child.exitcode == 0, child.exitcode
-        print(own == queue.get(), own == queue.get())
-        """
-    )
-    assert answers == ["True", "True"]
 
 
 # --- BLAS --------------------------------------------------------------------------------

@@ -363,7 +363,6 @@ def test_one_progress_bar_for_all_slices(stack, tmp_path):
 
 
 def test_rician_noise_of_magnitude_images(capsys, tmp_path):
-    nibabel = pytest.importorskip("nibabel")
     affine = np.diag([2.0, 2.0, 3.0, 1.0])
     real, imaginary = np.random.default_rng(5).normal(0, 10, (2, 24, 28, 20))
     signal = np.zeros((24, 28, 20))

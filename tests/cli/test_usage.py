@@ -65,18 +65,26 @@ def test_an_existing_file_is_replaced_only_with_overwrite(capsys, photo, name):
 
 
 @pytest.mark.parametrize(
-    "option",
+    ("name", "option", "replaced"),
     [
-        *(("noise", "--out"), ("noise", "--plot"), ("graph", "--out")),
-        *(("graph", "--json"), ("compaction", "--plot"), ("compaction", "--json")),
+        *(("denoise", "--compare", "input"), ("denoise", "--compare", "result")),
+        *(("denoise", "--json", "input"), ("denoise", "--json", "result")),
+        *(("noise", "--out", "input"), ("noise", "--plot", "input"), ("graph", "--out", "input")),
+        *(("graph", "--json", "input"), ("compaction", "--plot", "input")),
+        ("compaction", "--json", "input"),
     ],
 )
-def test_reports_do_not_replace_inputs(capsys, photo, option):
-    before, (name, option) = photo.read_bytes(), option
-    status, text, err = run(capsys, name, photo, option, photo, "--overwrite")
+def test_reports_replace_neither_inputs_nor_results(
+    capsys, photo, tmp_path, name, option, replaced
+):
+    before, result = photo.read_bytes(), tmp_path / "out.png"
+    files = (photo, result) if name == "denoise" else (photo,)
+    target = photo if replaced == "input" else result
+    status, text, err = run(capsys, name, *files, option, target, "--overwrite")
     assert (status, text) == (1, "")
     assert f"{option} would replace an input or a result" in err
     assert photo.read_bytes() == before
+    assert not result.exists()
 
 
 def test_no_clobber_skips_existing_results(capsys, folders, tmp_path):

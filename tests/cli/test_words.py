@@ -5,7 +5,6 @@ import pytest
 
 from nnk_image import NoiseModel
 from nnk_image.cli.words import described
-from nnk_image.noise.model import deviations
 
 GRAINS = [[0.2, 0.4, 0.2], [0.4, 1.0, 0.4], [0.2, 0.4, 0.2]]
 DARK = [[0, 255], [3.0, 1.5]]
@@ -15,12 +14,14 @@ DARK = [[0, 255], [3.0, 1.5]]
     ("noise", "text"),
     [
         (NoiseModel(0.0), "no noise"),
-        (NoiseModel(0.0, rows=2.0), "no noise but with stripes along rows"),
+        (NoiseModel(0.0, rows=2.0), "no noise but row noise of 2"),
         (NoiseModel(0.7), "very weak noise, about 0.7 of 255"),
         (NoiseModel(2.4, correlation=GRAINS, curve=DARK),
          "weak, grainy noise, about 2.4 of 255, stronger in the dark"),
-        (NoiseModel(10.0, columns=1.0),
-         "moderate noise, about 10 of 255, with stripes along columns"),
+        (NoiseModel(10.0, columns=2.14),
+         "moderate noise, about 10 of 255, with column noise of 2.1"),
+        (NoiseModel(10.0, rows=120.0, columns=1.0),
+         "moderate noise, about 10 of 255, with row noise of 120 and column noise of 1"),
         (NoiseModel(25.0), "strong noise, about 25 of 255"),
         (NoiseModel(25.0, uncertainty=0.3), "strong noise, about 25 of 255 (+- 30 %)"),
         (NoiseModel([50.0, 50.0, 50.0]), "very strong noise, about 50 of 255"),
@@ -43,10 +44,3 @@ def test_description_does_not_depend_on_the_units(noise):
 
 def test_description_of_noise_in_a_constant_image():
     assert described(NoiseModel(3.0), 7, 7) == "very strong noise, about 3"
-
-
-def test_noise_level_combines_poisson_and_read_noise():
-    noise = NoiseModel([3.0, 4.0], gain=[2.0, 0.0], offset=[10.0, 0.0])
-    intensity = np.array([0.0, 10.0, 110.0])
-    expected = [np.sqrt(9 + 2 * np.array([0, 0, 100])), [4, 4, 4]]
-    np.testing.assert_allclose(deviations(noise, intensity), expected)

@@ -19,9 +19,8 @@ TINY = [(1, 1), (1, 2), (2, 1), (2, 2), (3, 3), (1, 64), (64, 1), (4, 7), (10, 1
 # --- dtypes and memory layouts -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", ["?", "u1", "i1", "u2", "i2", "i4", "u4", "i8", "u8", "f8", "g"])
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i2", "i4", "u4", "i8", "u8", "f8", "g"])
 def test_any_real_dtype_gives_the_result_of_its_float64_copy(method, dtype):
-    """Results agree bit for bit, although graphs of 8-bit images are pruned by other code."""
     image = (NOISE > 128 if dtype == "?" else np.rint(NOISE) % 128).astype(dtype)
     sigma = 0.4 if dtype == "?" else 20
     ours = denoise(image, sigma, method=method)
@@ -29,10 +28,12 @@ def test_any_real_dtype_gives_the_result_of_its_float64_copy(method, dtype):
     np.testing.assert_array_equal(ours, denoise(image.astype(float), sigma, method=method))
 
 
-def test_8_bit_images_of_the_full_range_equal_their_float64_copies(method):
+def test_8_bit_images_give_the_result_of_their_float64_copies(method):
+    """Results agree bit for bit, although graphs of 8-bit images are pruned by other code."""
     image = np.random.default_rng(14).integers(0, 256, (40, 37), np.uint8)
     for sigma in (0.5, 7, 25, 100.25):
         ours, expected = (denoise(i, sigma, method=method) for i in (image, image.astype(float)))
+        assert ours.dtype == np.float64
         np.testing.assert_array_equal(ours, expected)
 
 

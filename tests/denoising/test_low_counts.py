@@ -27,10 +27,14 @@ def test_several_rounds_improve_the_result_and_keep_the_mean(peak, monkeypatch):
     assert once.mean() == pytest.approx(counts.mean(), rel=1e-6)
 
 
-def test_scale_and_offset_do_not_matter():
-    counts = np.random.default_rng(3).poisson(CLEAN * 2).astype(float)
-    expected = denoise(counts, NoiseModel(0.3, gain=1.0))
-    scaled = denoise(counts * 8 + 100, NoiseModel(2.4, gain=8.0, offset=100.0))
+@pytest.mark.parametrize(("peak", "read", "n_rounds"), [(2, 0.3, 3), (8, 0.3, 2), (60, 5.0, 1)])
+def test_scale_and_offset_do_not_matter(peak, read, n_rounds):
+    rng = np.random.default_rng(3)
+    noisy = rng.poisson(CLEAN * peak) + rng.normal(0, read, CLEAN.shape)
+    counts = effective_counts(noisy.mean(), np.mean(noisy**2), gain=1.0, read=read)
+    assert len(rounds_for("fast", counts)) == n_rounds
+    expected = denoise(noisy, NoiseModel(read, gain=1.0))
+    scaled = denoise(noisy * 8 + 100, NoiseModel(8 * read, gain=8.0, offset=100.0))
     np.testing.assert_allclose(scaled, expected * 8 + 100, rtol=1e-6)
 
 

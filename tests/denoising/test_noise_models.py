@@ -122,8 +122,6 @@ def test_poisson_noise(gain, read):
     best = min(mean_square(denoise(noisy, sigma), CLEAN) for sigma in (10, 15, 20, 30, 45))
     assert mean_square(result, CLEAN) < 0.93 * best
     assert result.mean() == pytest.approx(noisy.mean(), rel=1e-9)
-    shifted = denoise(noisy * 2 + 50, NoiseModel(2 * read, gain=2 * gain, offset=50))
-    np.testing.assert_allclose(shifted, 2 * result + 50, atol=1e-6)
 
 
 @pytest.mark.parametrize("model", ["poisson", "correlated", "levels", "curve"])

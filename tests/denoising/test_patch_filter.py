@@ -295,7 +295,7 @@ def test_same_bits_for_threads_and_variants(image, kind, dtype):
     assert_same_everywhere(run, (1, 2, 3))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS[1:])  # for white noise, `test_methods.py` checks this
 def test_methods_give_the_same_bits_for_threads_and_variants(method, kind):
     clean = nnk_image.standard_image("astronaut")[60:131, 190:270] / 10
     noise = noise_of(kind, clean[..., 0])

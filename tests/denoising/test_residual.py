@@ -112,6 +112,17 @@ def test_values_of_single_masked_pixels_do_not_matter(value):
     assert found == pytest.approx(residual_structure(noisy, result), rel=0.02)
 
 
+def test_clipped_pixels_are_ignored():
+    """Nothing is removed where the photograph is overexposed: these areas would seem flattest."""
+    scene, rng = 1.6 * standard_image("camera"), np.random.default_rng(0)
+    noisy = np.clip(scene + rng.normal(0, 10, scene.shape), 0, 255)
+    clean, clipped = np.minimum(scene, 255), noisy == 255
+    assert clipped.mean() > 0.3
+    assert residual_structure(noisy, clean) == pytest.approx(1, abs=0.2)
+    different = noisy + 1e-3 * clipped * rng.random(noisy.shape)  # not recognized as clipped
+    assert residual_structure(different, clean) > 100
+
+
 @pytest.mark.parametrize("value", [-50.0, 120.0, 400.0])
 def test_constant_border_is_ignored(value):
     clean = standard_image("camera").astype(float)
@@ -192,6 +203,16 @@ def test_kurtosis_ignores_masked_pixels_and_constant_areas():
     )
     assert np.isnan(residual_kurtosis(noise, noise))
     assert np.isnan(residual_kurtosis(noise[:24, :40], np.zeros((24, 40))))
+
+
+@pytest.mark.parametrize(
+    ("paper", "least", "most"), [(200, 2.7, 3.2), (250, 3.0, 3.6), (255, 4, 5.5)]
+)
+def test_kurtosis_of_clipped_white_noise_is_higher(paper, least, most):
+    """Half of the noise of the whitest paper is clipped."""
+    noise = np.random.default_rng(0).normal(0, 10, (128, 128))
+    noisy = np.clip(paper + noise, 0, 255)
+    assert least < residual_kurtosis(noisy, np.full(noisy.shape, noisy.mean())) < most
 
 
 @pytest.mark.parametrize("quality", [75, 90])

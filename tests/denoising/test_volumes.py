@@ -6,7 +6,6 @@ from pictures import assert_same_everywhere, psnr
 
 import nnk_image
 from nnk_image import NoiseModel, denoise, estimate_noise, image_graph
-from nnk_image.denoising.methods import METHODS
 from nnk_image.noise.autocovariance import patch_covariance
 from nnk_image.noise.standard import StandardNoise
 
@@ -87,12 +86,14 @@ def test_volume_is_denoised_better_than_slice_by_slice(method):
     assert gain > (0.5 if method == "sgw" else 2.0)
 
 
-def test_patch_methods_are_better_than_sgw():
-    clean, noisy = noisy_sequence(25)
-    found = {m: psnr(clean, denoise(noisy, 25, method=m)) for m in METHODS}
-    assert found["sgw"] < found["fast"]
-    # In such a small volume, `best` gains nothing over `fast`.
-    assert found["best"] > found["fast"] - 0.5
+def test_best_is_better_than_fast_and_fast_is_better_than_sgw():
+    """In a shorter sequence of smaller frames, `best` gains less than 0.1 dB over `fast`."""
+    clean, noisy = noisy_sequence(25, n=12, side=64)
+    sgw, fast, best = (
+        psnr(clean, denoise(noisy, 25, method=method)) for method in ("sgw", "fast", "best")
+    )
+    assert sgw + 4 < fast
+    assert fast + 0.2 < best
 
 
 def test_color_volumes_with_any_channel_axis():

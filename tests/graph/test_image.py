@@ -114,7 +114,7 @@ def test_images_smaller_than_the_window(shape, build):
 
 # --- refused images ----------------------------------------------------------------------
 
-NO_NUMBERS = (complex, object, str, "S4", [("grey", float)], "m8[s]", "M8[s]")
+NO_NUMBERS = (complex, object, str, "S4", [("gray", float)], "m8[s]", "M8[s]")
 
 
 @both

@@ -102,7 +102,13 @@ def test_to_networkx_without_networkx(monkeypatch):
         GRAPHS["nnk"].to_networkx()
 
 
-# --- read-only ---------------------------------------------------------------------------
+# --- the matrix is kept, and read-only ---------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", ["kernel", "nnk"])
+def test_the_adjacency_is_made_once(weights):
+    graph = image_graph(IMAGE, 7, weights=weights)
+    assert np.shares_memory(graph.adjacency.data, graph.adjacency.data)
 
 
 @pytest.mark.filterwarnings("ignore:Changing the sparsity structure")

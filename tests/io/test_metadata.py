@@ -169,23 +169,16 @@ def test_images_with_damaged_exif_are_read_and_written(tmp_path):
     assert read(tmp_path / "b.jpg")[0].shape == (8, 12)
 
 
-@pytest.mark.parametrize("extension", [".webp", ".bmp"])
-@pytest.mark.parametrize("alpha", [False, True])
+@pytest.mark.parametrize(
+    ("extension", "alpha"), [(".webp", False), (".webp", True), (".bmp", False)]
+)
 def test_lossless_formats_keep_all_pixels(tmp_path, extension, alpha):
     pixels = noise((9, 13, 3))
-    about = {"alpha": noise((9, 13))} if alpha and extension == ".webp" else {}
+    about = {"alpha": noise((9, 13))} if alpha else {}
     write(tmp_path / f"a{extension}", pixels, about)
     back, again = read(tmp_path / f"a{extension}")
     np.testing.assert_array_equal(back, pixels)
     np.testing.assert_array_equal(again.alpha, about.get("alpha"))
-
-
-@pytest.mark.skipif(not features.check("avif"), reason="needs a Pillow with AVIF")
-def test_avif_is_nearly_exact(tmp_path):
-    pixels = np.add.outer(np.arange(40), 2 * np.arange(50)).astype(np.uint8)
-    write(tmp_path / "a.avif", np.stack([pixels, 255 - pixels, pixels // 2], axis=2))
-    back = read(tmp_path / "a.avif")[0].astype(int)
-    assert abs(back[..., 0] - pixels).max() <= 8
 
 
 def test_heif_is_read_upright_with_its_exif(tmp_path):

@@ -77,12 +77,6 @@ for name in {NAMES}:
         assert "pip install 'nnk_image[neighbors]'" in line
 
 
-def test_importing_the_package_does_not_import_scikit_learn():
-    code = "import sys, nnk_image; nnk_image.nnk_graph; print('sklearn' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.split() == ["False"], done.stderr
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_clone_and_pickle(name, iris):
     X, y = iris

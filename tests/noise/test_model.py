@@ -7,6 +7,7 @@ import pytest
 
 import nnk_image
 from nnk_image import NoiseModel, denoise
+from nnk_image.noise.model import deviations
 
 CLEAN = nnk_image.standard_image("camera")[:96, 100:200].astype(float)
 BINOMIAL = np.outer([1, 4, 6, 4, 1], [1, 4, 6, 4, 1]) / 36.0
@@ -65,6 +66,13 @@ def test_scaled_multiplies_all_standard_deviations():
         assert twice.gain == tuple(4 * g for g in model.gain)
         assert (twice.rows, twice.columns) == (2 * model.rows, 2 * model.columns)
         assert twice.scaled(0.5) == model
+
+
+def test_noise_level_combines_poisson_and_read_noise():
+    noise = NoiseModel([3.0, 4.0], gain=[2.0, 0.0], offset=[10.0, 0.0])
+    intensity = np.array([0.0, 10.0, 110.0])
+    expected = [np.sqrt(9 + 2 * np.array([0, 0, 100])), [4, 4, 4]]
+    np.testing.assert_allclose(deviations(noise, intensity), expected)
 
 
 def test_repr():

@@ -79,33 +79,49 @@ def test_counts_of_any_dtype(dtype):
     assert value_per_photon(counts(hopper()[..., 0], 2.0).astype(dtype)) == (1.0,)
 
 
-def drawings():
-    """Return noiseless images with few values, some of them as sparse as counts."""
-    rng = np.random.default_rng(3)
-    lines = np.zeros((256, 256))
-    for ends in rng.integers(0, 256, (40, 4)):
-        lines[draw.line(*ends)] += 1
-    circles = np.zeros((256, 256))
-    for y, x, radius in rng.integers((65, 65, 5), (120, 120, 60), (50, 3)):
-        circles[draw.circle_perimeter(y, x, radius, shape=circles.shape)] = 1
-    blobs = data.binary_blobs(256, volume_fraction=0.2, rng=1)
-    gray = hopper().squeeze()
-    halftone = gray > np.kron(np.ones((64, 64)), rng.permutation(16).reshape(4, 4) / 16)
-    return {
-        "lines": lines,
-        "circles": circles,
-        "blobs": blobs,
-        "labels": morphology.label(blobs),
-        "skeletons": morphology.skeletonize(blobs),
-        "halftone": halftone,
-        "phantom": np.rint(10 * data.shepp_logan_phantom()),
-        **{f"{n} grays": np.rint((n - 1) * gray) for n in (2, 3, 5, 9, 17, 33, 64)},
-    }
+def lines():
+    image = np.zeros((256, 256))
+    for ends in np.random.default_rng(3).integers(0, 256, (40, 4)):
+        image[draw.line(*ends)] += 1
+    return image
 
 
-@pytest.mark.parametrize("name", drawings())
-def test_images_with_few_values_are_not_taken_for_counts(name):
-    assert value_per_photon(drawings()[name].astype(float)) is None
+def circles():
+    image = np.zeros((256, 256))
+    sizes = np.random.default_rng(3).integers((65, 65, 5), (120, 120, 60), (50, 3))
+    for y, x, radius in sizes:
+        image[draw.circle_perimeter(y, x, radius, shape=image.shape)] = 1
+    return image
+
+
+def blobs():
+    return data.binary_blobs(256, volume_fraction=0.2, rng=1)
+
+
+def halftone():
+    thresholds = np.random.default_rng(3).permutation(16).reshape(4, 4) / 16
+    return hopper()[..., 0] > np.kron(np.ones((64, 64)), thresholds)
+
+
+# Noiseless images with few values, some of them as sparse as counts.
+DRAWINGS = {
+    "lines": lines,
+    "circles": circles,
+    "blobs": blobs,
+    "labels": lambda: morphology.label(blobs()),
+    "skeletons": lambda: morphology.skeletonize(blobs()),
+    "halftone": halftone,
+    "phantom": lambda: np.rint(10 * data.shepp_logan_phantom()),
+    **{
+        f"{n} grays": lambda n=n: np.rint((n - 1) * hopper()[..., 0])
+        for n in (2, 3, 5, 9, 17, 33, 64)
+    },
+}
+
+
+@pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=DRAWINGS)
+def test_images_with_few_values_are_not_taken_for_counts(drawing):
+    assert value_per_photon(drawing().astype(float)) is None
 
 
 @pytest.mark.parametrize("sigma", [1, 2, 4, 8])

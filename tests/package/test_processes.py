@@ -52,11 +52,12 @@ def test_any_number_of_threads_gives_the_same_bits(expected, monkeypatch):
 
 
 @can_fork
-def test_forked_processes_use_objects_of_their_parent(expected):
+def test_forked_processes_use_objects_of_their_parent_and_start_their_own_threads(expected):
     answers = python(
         """
-        import os, sys, warnings
+        import os, warnings
         from nnk_image import SpectralGraphWavelets, image_graph
+        from nnk_image.base.parallel import RowExecutor
         from whole_chain import GRAY, wavelet_sum, whole_chain
 
         warnings.simplefilter("ignore", DeprecationWarning)  # about forks while threads run
@@ -65,14 +66,16 @@ def test_forked_processes_use_objects_of_their_parent(expected):
         def answer():
             return f"{wavelet_sum(wavelets, GRAY)} {whole_chain(2)}"
 
-        print(answer(), flush=True)
-        for _ in range(2):
-            child = os.fork()
-            if not child:
-                print(answer(), flush=True)
-                os._exit(0)
-            _, status = os.waitpid(child, 0)
-            assert status == 0, status
+        with RowExecutor(2) as executor:  # its threads live until the context ends
+            executor.run(lambda y0, y1: None, 8, rows_per_chunk=1)
+            print(answer(), flush=True)
+            for _ in range(2):
+                child = os.fork()
+                if not child:
+                    print(answer(), flush=True)
+                    os._exit(0)
+                _, status = os.waitpid(child, 0)
+                assert status == 0, status
         print(answer())
         """
     )

@@ -241,10 +241,12 @@ def test_directed_graph_is_refused_unless_it_is_symmetric():
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(1, 1), (1, 9), (13, 1), (7, 67), (40, 33), (5, 130, 3)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_planes_make_the_same_operator_as_the_matrix(kind, shape, dtype):
+@pytest.mark.parametrize("masked", [False, True])
+def test_planes_make_the_same_operator_as_the_matrix(masked, kind, shape, dtype):
     image = (200 * np.random.default_rng(8).random(shape)).astype(dtype)
     channel_axis = -1 if len(shape) == 3 else None
-    graph = image_graph(image, 7, 1.5, 20, channel_axis=channel_axis)
+    mask = np.random.default_rng(11).random(shape[:2]) < 0.9 if masked else None
+    graph = image_graph(image, 7, 1.5, 20, channel_axis=channel_axis, mask=mask)
     with RowExecutor() as executor:
         operators = [
             LaplacianOperator.of_graph(g, kind, graph.dtype, executor)

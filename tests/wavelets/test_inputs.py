@@ -25,14 +25,6 @@ def true_lmax(matrix, kind):
     return dense.spectrum(matrix, kind)[0].max()
 
 
-def attempt(call):
-    """Return the result of a call and None, or None and the message of its ValueError."""
-    try:
-        return call(), None
-    except ValueError as error:
-        return None, str(error)
-
-
 # --- the spectral interval ---------------------------------------------------------------
 
 
@@ -222,20 +214,23 @@ def test_integer_weights_with_int64_indices():
     np.testing.assert_array_equal(signals[0], signals[2])
 
 
+RING = sp.csr_array(np.roll(np.eye(9), 1, 0) + np.roll(np.eye(9), 1, 1))
+
+
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("scale", [1e-310, 1e-300, 1e-150, 1e-20, 1e20, 1e150, 1e300, 1e308])
+@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e-20, 1e20, 1e150, 1e300])
 def test_scale_of_the_weights_does_not_matter(scale, kind):
-    """Filters scale with lmax, so results are the same; only extreme scales may be refused."""
-    ring = np.roll(np.eye(9), 1, 0) + np.roll(np.eye(9), 1, 1)
-    expected = SpectralGraphWavelets(sp.csr_array(ring), laplacian=kind).analyze(np.arange(9))
-    ours, refusal = attempt(
-        lambda: SpectralGraphWavelets(sp.csr_array(ring * scale), laplacian=kind)
-    )
-    if refusal:
-        assert "weights" in refusal
-        assert not 1e-150 <= scale <= 1e150
-    else:
-        np.testing.assert_allclose(ours.analyze(np.arange(9)), expected, rtol=0, atol=1e-10)
+    """Filters scale with lmax, so results are the same."""
+    expected = SpectralGraphWavelets(RING, laplacian=kind).analyze(np.arange(9))
+    ours = SpectralGraphWavelets(RING * scale, laplacian=kind).analyze(np.arange(9))
+    np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scale", [1e-310, 1e308])
+def test_too_small_or_large_weights_are_refused(scale, kind):
+    with pytest.raises(ValueError, match=r"degrees from .* too small or too large for float64"):
+        SpectralGraphWavelets(RING * scale, laplacian=kind)
 
 
 @pytest.mark.parametrize(
@@ -350,10 +345,14 @@ def test_channels_are_transformed_one_by_one(graph, channels):
         np.testing.assert_allclose(back, signal, rtol=0, atol=1e-12)
 
 
-def test_zero_channels_give_no_coefficients_or_an_error():
+def test_zero_channels_are_refused():
     wavelets = SpectralGraphWavelets(GRAPH)
-    bands, refusal = attempt(lambda: wavelets.analyze(np.empty((13, 11, 0))))
-    assert "channel" in refusal if refusal else bands.shape == (7, 13, 11, 0)
+    for call in (wavelets.analyze, lambda x: wavelets.filter(x, np.cos)):
+        with pytest.raises(ValueError, match=r"shape \(13, 11, 0\) have no channel"):
+            call(np.empty((13, 11, 0)))
+    for call in (wavelets.synthesize, wavelets.reconstruct):
+        with pytest.raises(ValueError, match=r"shape \(7, 13, 11, 0\) have no channel"):
+            call(np.empty((7, 13, 11, 0)))
 
 
 def test_layout_and_byte_order_of_the_signal_do_not_matter(tmp_path):
