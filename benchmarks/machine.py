@@ -26,7 +26,7 @@ def machine():
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "versions": versions(),
-        "vector variant": _core.simd_variant(),
+        "SIMD variant": _core.simd_variant(),
     }
 
 

@@ -117,5 +117,5 @@ def header(info):
     versions = ", ".join(f"{name} {version}" for name, version in info["versions"].items())
     return (
         f"{info['processor']}, {info['cores']} cores, {info['system']}, "
-        f"vector variant {info['vector variant']}\nPython {info['python']}, {versions}"
+        f"SIMD variant {info['SIMD variant']}\nPython {info['python']}, {versions}"
     )

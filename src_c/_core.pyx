@@ -26,32 +26,32 @@ cdef enum:
     PIXELS_PER_CALL = 1 << 21  # pixels times orders between two checks for Ctrl-C: about 20 ms
 
 
-# --- the vector variant ------------------------------------------------------------------
+# --- the SIMD variant ------------------------------------------------------------------
 
 cdef const nnk_kernels *kernels = NULL
 
 
 def simd_variants():
-    """Return the names of the vector variants that this machine can run, the fastest last."""
+    """Return the names of the SIMD variants that this machine can run, the fastest last."""
     cdef const nnk_kernels *found[4]
     cdef int n = nnk_variants(found)
     return [found[i].name.decode() for i in range(n)]
 
 
 def simd_variant():
-    """Return the name of the vector variant in use."""
+    """Return the name of the SIMD variant in use."""
     return kernels.name.decode()
 
 
 def use_simd(name=None):
-    """Use the vector variant with this name, or the fastest one; all give the same results."""
+    """Use the SIMD variant with this name, or the fastest one; all give the same results."""
     global kernels
     cdef const nnk_kernels *found[4]
     cdef int n = nnk_variants(found)
     names = simd_variants()
     if name and name not in names:
         raise ValueError(
-            f"NNK_IMAGE_SIMD={name!r} is not a vector variant of this machine; "
+            f"NNK_IMAGE_SIMD={name!r} is not a SIMD variant of this machine; "
             f"choose one of {', '.join(names)}, or unset it for the fastest"
         )
     kernels = found[names.index(name) if name else n - 1]

@@ -1,4 +1,4 @@
-/* The vector variants of the functions on images. */
+/* The SIMD variants of the functions on images. */
 #include "variants.h"
 #include "nnk_core.h"
 

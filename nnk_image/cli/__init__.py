@@ -86,7 +86,7 @@ def _parser() -> _Parser:
         action="version",
         version=f"nnk-image {nnk_image.__version__} ({_core.simd_variant()}, "
         f"{threads} thread{'s' * (threads > 1)})",
-        help="print version, vector variant and number of threads",
+        help="print version, SIMD variant and number of threads",
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for module in (demo, denoise, noise, graph, compaction):

@@ -15,12 +15,11 @@ from nnk_image.base.image import Image, check_image, require_per_pixel
 from nnk_image.base.parallel import one_blas_thread, resolve_n_jobs
 from nnk_image.denoising.api import denoise, part_of, warn_of_other_units
 from nnk_image.denoising.methods import METHODS
-from nnk_image.denoising.pipeline import LEAST_NOISE
 from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.estimation import estimate_sigma
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.magnitudes import magnitudes
-from nnk_image.noise.model import NoiseModel, PerChannel
+from nnk_image.noise.model import LEAST_NOISE, NoiseModel, PerChannel
 
 _LEAST_VARIANCE = 1e-14  # relative to the variance of a band; less may be rounding errors
 _ROUNDS = 30  # in which noise levels and components are estimated alternately

@@ -26,7 +26,7 @@ from nnk_image.denoising.low_counts import (
 from nnk_image.denoising.methods import ROUND_METHODS
 from nnk_image.denoising.statistics import Statistics
 from nnk_image.noise.magnitudes import magnitudes
-from nnk_image.noise.model import NoiseModel
+from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 from nnk_image.noise.row_column import (
     estimate_offsets,
     offsets_as_correlation,
@@ -34,9 +34,6 @@ from nnk_image.noise.row_column import (
     without_offsets,
 )
 from nnk_image.noise.standard import WHITE, StandardNoise
-
-LEAST_NOISE = 1e-6
-"""Channels whose sigma is below this share of half the image's range are returned unchanged."""
 
 _OFFSETS_LEFT = (0.35, 0.15)
 """Row and column offsets are estimated once, and then corrected in two rounds: share of their

@@ -342,7 +342,7 @@ def estimate_sigma(
             "the noise of this image is correlated between neighbors, by "
             f"{max(right, down):.2f}: estimate_sigma, made for white noise, reads too little; "
             "use estimate_noise, or denoise(image) without sigma",
-            stacklevel=2,
+            stacklevel=3,
         )
     if not per_channel:
         return float(sigmas.mean())

@@ -17,7 +17,7 @@ from nnk_image.noise.autocovariance import correlation_of
 from nnk_image.noise.blocks import SIDE, U, V
 from nnk_image.noise.brightness import CHANGE, Line
 from nnk_image.noise.levels import UNCERTAINTY
-from nnk_image.noise.model import NoiseModel
+from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 from nnk_image.noise.scale import Scale, cosines
 from nnk_image.noise.trust import white_trust
 
@@ -28,7 +28,6 @@ _LEAST_SHARE = 0.02  # least share of the correlated part in the spectrum, at an
 _COARSE = (U < 4) & (V < 4)  # low frequencies, the only ones used at half the size
 _LEAST_CHROMA = 0.5  # least level of the color differences, relative to that of the luminance
 _MOST_RAISED = 100  # limit of the factor that raises their variances: they are 0 in gray pictures
-_LEAST_LEVEL = 1e-6  # below this level, relative to half the range of values, there is no noise
 _NEGLIGIBLE = 0.04  # correlation below which noise counts as white
 _LEAST_FACTOR = 0.1  # least level at any brightness, relative to the typical one
 _DARK, _FAR = 0.001, 5.0  # largest share of pixels that are so many noise levels below an offset
@@ -59,7 +58,7 @@ def model_of(
     covariance = np.einsum("ck,dk,kyx->cdyx", back, back, correlated)
     covariance[..., _REACH, _REACH] += np.diag(np.maximum(independent, 1e-24)) + shared
     sigma = np.sqrt(np.diagonal(covariance[..., _REACH, _REACH]))
-    if sigma.max() < _LEAST_LEVEL:
+    if sigma.max() < LEAST_NOISE:
         return NoiseModel([0.0] * image.channels)
     shares = np.array([1, 1 - white.sum() / (sigma @ sigma)])
     model = NoiseModel(

@@ -25,6 +25,9 @@ from nnk_image.noise.checks import checked_curve, checked_levels, per_channel, r
 
 PerChannel = float | Sequence[float] | npt.NDArray[Any]
 
+LEAST_NOISE = 1e-6
+"""Levels of noise below this share of half the range of values count as 0."""
+
 _PER_CHANNEL = "sigma", "gain", "offset"
 _EXCLUSIVE = (
     *(("gain", "levels"), ("gain", "curve"), ("levels", "curve")),

@@ -17,7 +17,7 @@ from scipy.linalg import solveh_banded
 
 from nnk_image.base.image import Image
 from nnk_image.noise.autocovariance import REACH, cut
-from nnk_image.noise.model import NoiseModel
+from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 
 Floats = npt.NDArray[np.floating[Any]]
 
@@ -127,7 +127,10 @@ def _row_differences(channels, valid):
 
 
 def _level(channels, valid):
-    """Estimate the standard deviation of row offsets; 0 unless the evidence is clear."""
+    """Estimate the standard deviation of row offsets; 0 unless the evidence is clear.
+
+    The values are divided by half their range.
+    """
     if channels.shape[1] < _LEAST_ROWS:
         return 0.0
     medians, _, error = _row_differences(channels, valid)
@@ -142,6 +145,8 @@ def _level(channels, valid):
     if -first < _CERTAIN * white or abs(second) > chance * variance or variance == 0:
         return 0.0
     level = float(np.sqrt(-first - white))
+    if level < LEAST_NOISE:  # rounding errors
+        return 0.0
     found = _offsets(channels, valid, level)
     return level if found.std(axis=1).max() < _MOST_OFFSETS * level else 0.0
 

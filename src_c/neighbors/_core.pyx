@@ -63,20 +63,20 @@ METHODS = {
 }
 
 
-# --- the vector variant ------------------------------------------------------------------
+# --- the SIMD variant ------------------------------------------------------------------
 
 cdef const nnk_neighbor_kernels *kernels = NULL
 
 
 def use_simd(name):
-    """Use the vector variant with this name, one of `nnk_image._core.simd_variants`."""
+    """Use the SIMD variant with this name, one of `nnk_image._core.simd_variants`."""
     global kernels
     cdef const nnk_neighbor_kernels *found[4]
     for i in range(nnk_neighbor_variants(found)):
         if found[i].name == name.encode():
             kernels = found[i]
             return
-    raise ValueError(f"{name!r} is not a vector variant of this machine")
+    raise ValueError(f"{name!r} is not a SIMD variant of this machine")
 
 
 use_simd(simd_variant())

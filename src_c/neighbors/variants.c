@@ -1,4 +1,4 @@
-/* The vector variants of the functions on points. */
+/* The SIMD variants of the functions on points. */
 #include "../variants.h"
 #include "neighbors.h"
 

@@ -181,5 +181,5 @@ def test_every_simd_variant_gives_the_same_bits(variant):
 
 
 def test_an_unknown_simd_variant_is_refused():
-    with pytest.raises(ValueError, match="not a vector variant"):
+    with pytest.raises(ValueError, match="not a SIMD variant"):
         _core.use_simd("mmx")

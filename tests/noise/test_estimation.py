@@ -226,8 +226,9 @@ def test_noise_wider_than_a_block(kind):
 
 
 def test_estimate_sigma_warns_of_correlated_noise():
-    with pytest.warns(UserWarning, match="correlated between neighbors"):
+    with pytest.warns(UserWarning, match="correlated between neighbors") as found:
         assert estimate_sigma(with_noise(CLOCK, 20, "binomial")) < 10
+    assert found[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         estimate_sigma(with_noise(CLOCK, 20))
@@ -341,8 +342,8 @@ def test_patterns_without_noise(pattern, channels):
     axis, most = axis_of(image), 1e-3 * np.ptp(pattern)
     for kind in (None, "white", "correlated", "poisson"):
         model = estimate_noise(image, channel_axis=axis, kind=kind)
-        assert max(*model.sigma, model.rows, model.columns) < most
-        assert not any(model.gain)
+        assert max(model.sigma) < most
+        assert not any([*model.gain, model.rows, model.columns])
     assert estimate_sigma(image, channel_axis=axis) == 0
     np.testing.assert_allclose(denoise(image, channel_axis=axis), image, rtol=0, atol=1e-12)
 
