@@ -144,7 +144,7 @@ class Scale:
 
     @property
     def typical(self) -> Floats:
-        """(C,) medians of `levels` over the bins, except bins without noise."""
+        """(C,) medians of `levels` over the bins."""
         return weighted_medians(self.levels, self.certainty)
 
     @property

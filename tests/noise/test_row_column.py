@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pictures import rms
 from rendered import page_of_text
 
 import nnk_image
@@ -14,10 +15,6 @@ RNG = np.random.default_rng(31)
 WHITE = RNG.normal(0, 10, CLEAN.shape)
 ROWS = RNG.normal(0, 12, (CLEAN.shape[0], 1))
 COLUMNS = RNG.normal(0, 8, (1, CLEAN.shape[1]))
-
-
-def rms(values):
-    return float(np.sqrt(np.mean(np.square(values))))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -15,6 +15,16 @@ def with_noise(clean, sigma, seed=0):
     return clean + np.random.default_rng(seed).normal(0, sigma, clean.shape)
 
 
+def axis_of(image):
+    """Return the channel axis of a grayscale or color image."""
+    return -1 if image.ndim == 3 else None
+
+
+def rms(values):
+    """Return the root mean square of an array."""
+    return float(np.sqrt(np.mean(np.square(values))))
+
+
 def mean_square(image, clean):
     """Return the mean squared error."""
     return float(np.mean((image - clean) ** 2))

@@ -1,0 +1,87 @@
+"""Images without noise: none is found, or next to none is removed."""
+
+import numpy as np
+import pytest
+from noises import skimage_picture
+from pictures import axis_of, rms
+
+import nnk_image
+from nnk_image import denoise, estimate_noise, estimate_sigma
+
+
+@pytest.mark.parametrize("picture", ["clock_motion", "page", "camera", "cell", "text", "coffee"])
+def test_clean_image_hardly_changes(picture):
+    clean = skimage_picture(f"{picture}.png").astype(np.uint8)[:256, :256]
+    result = denoise(clean, channel_axis=axis_of(clean))
+    assert rms(result - clean) < 255 * 10 ** (-42 / 20)
+
+
+def test_black_and_white_drawing_is_unchanged():
+    image = nnk_image.standard_image("horse")
+    assert estimate_noise(image).sigma == (0,)
+    assert estimate_sigma(image) == 0
+    np.testing.assert_array_equal(denoise(image), image)
+
+
+@pytest.mark.parametrize(
+    "drawing", ["horse.png", "color.png", "logo.png", "phantom.png", "chessboard_GRAY.png"]
+)
+def test_drawing_hardly_changes(drawing):
+    image = skimage_picture(drawing).astype(np.uint8)[:320, :320]
+    image = image[..., :3] if image.ndim == 3 else image
+    assert rms(denoise(image, channel_axis=axis_of(image)) - image) < 255 * 10 ** (-42 / 20)
+
+
+def in_channels(image, channels):
+    """Return a pattern in grayscale, in three equal channels, or in one channel of three."""
+    if channels == "equal":
+        return np.repeat(image[..., None], 3, axis=2)
+    if channels == "one":
+        return np.stack([image, np.zeros_like(image), np.full_like(image, 7)], axis=-1)
+    return image
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        np.pad([[1.0]], ((50, 49), (50, 49))),
+        np.kron(np.random.default_rng(0).random((13, 13)) > 0.5, np.ones((8, 8))),
+        np.tril(np.full((90, 100), 200.0)),
+        np.tile(np.arange(100.0), (90, 1)),
+        np.add.outer(2 * np.arange(90.0), np.arange(100.0)),
+        np.tile(np.arange(100) % 2 * 1.0, (90, 1)),
+    ],
+    ids=["pixel", "squares", "diagonal", "ramp", "slope", "lines"],
+)
+@pytest.mark.parametrize("channels", ["gray", "equal", "one"])
+@pytest.mark.filterwarnings("ignore:the noise of this image is correlated")
+def test_patterns_without_noise(pattern, channels):
+    """Apart from rounding, hardly any noise is found, and nothing is removed."""
+    image = in_channels(pattern, channels)
+    axis, most = axis_of(image), 1e-3 * np.ptp(pattern)
+    for kind in (None, "white", "correlated", "poisson"):
+        model = estimate_noise(image, channel_axis=axis, kind=kind)
+        assert max(model.sigma) < most
+        assert not any([*model.gain, model.rows, model.columns])
+    assert estimate_sigma(image, channel_axis=axis) == 0
+    np.testing.assert_allclose(denoise(image, channel_axis=axis), image, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("channels", ["gray", "equal", "one"])
+@pytest.mark.filterwarnings("ignore:the noise of this image is correlated")
+def test_column_noise_alone(channels):
+    noisy = np.tile(np.random.default_rng(0).normal(0, 10, 100), (90, 1))
+    image = in_channels(noisy, channels)
+    axis = axis_of(image)
+    for kind in (None, "white", "correlated", "poisson"):
+        model = estimate_noise(image, channel_axis=axis, kind=kind)
+        assert model.columns == pytest.approx(10, rel=0.15)
+        assert max(*model.sigma, model.rows) < 0.01
+    assert estimate_sigma(image, channel_axis=axis) == 0
+    denoised = np.atleast_3d(denoise(image, channel_axis=axis))
+    assert rms(denoised[..., 0]) < 0.25 * rms(noisy)
+
+
+def test_constant_images_have_no_noise():
+    assert estimate_sigma(np.full((3, 3), 7)) == 0
+    assert estimate_noise(np.full((5, 6, 3), 7), channel_axis=-1).sigma == (0, 0, 0)
