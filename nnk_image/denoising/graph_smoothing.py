@@ -1,35 +1,41 @@
 """A last light smoothing of a denoised image on its NNK graph."""
 
-from functools import cache
-
 import numpy as np
 
 from nnk_image.base.image import Image
-from nnk_image.base.reach import Reach, cut
+from nnk_image.base.reach import Reach
 from nnk_image.graph.build import build_graph
-from nnk_image.graph.pruning import DEFAULT_WINDOW, GraphSpec
+from nnk_image.graph.pruning import EDGE_SWEEPS, GraphSpec
 from nnk_image.spectral.chebyshev import GridRecurrence
-from nnk_image.spectral.operator import LaplacianOperator, WeightsOutOfRange
 from nnk_image.wavelets import filter_bank
 
-SIGMA_D, SIGMA_F = 2.0, 0.3  # widths of the graph's kernel: in pixels, and in units of the noise
-STRENGTH, ORDER = 0.6, 4  # the g of `polish`, and the order of its polynomial
-_PIXELS_OF_STRIP, _LEAST_ROWS = 1 << 18, 128  # strips of rows, so that their graphs stay small
+WINDOW, SIGMA_D, SIGMA_F = 3, 2.0, 0.3
+"""Side of the graph's window in pixels, and widths of its kernel: in pixels, and in units of the
+noise."""
 
-SWEEPS = LaplacianOperator.SETUP_SWEEPS + GridRecurrence.sweeps(ORDER)
+ORDER = 4
+_BOUND = 2.0  # on the eigenvalues of the regularized Laplacian, of any graph
+
+_COEFFICIENTS = filter_bank.chebyshev_coefficients(
+    lambda x: 1 / (1 + x[None]), ORDER, _BOUND, "projection"
+)
+_COEFFICIENTS /= np.polynomial.chebyshev.chebval(-1.0, _COEFFICIENTS[0])  # keeps constant images
+
+SWEEPS = EDGE_SWEEPS + GridRecurrence.SETUP_SWEEPS + GridRecurrence.sweeps(ORDER)
 """How many times `polish` processes all rows of an image."""
 
 
 def reach():
     """Return the `Reach` of `polish`."""
-    return Reach.of_polynomial(ORDER, (DEFAULT_WINDOW[2],) * 2, "random_walk")
+    return Reach.of_polynomial(ORDER, (WINDOW, WINDOW))
 
 
 def polish(channel, executor):
     """Smooth a channel on its own NNK graph, which removes the last specks of noise.
 
-    The result is ``(I + g L)^-1 f``, where L is the random-walk Laplacian of the NNK graph of f,
-    computed as one polynomial of L.
+    The result is ``(I + L)^-1 f`` as a polynomial of L, the regularized Laplacian ``(D + I)^-1
+    (D - W)`` of the NNK graph of f: the weight of each pixel beside its neighbors is that of an
+    equal neighbor, 1. So pixels that are unlike all their neighbors do not change.
 
     Parameters
     ----------
@@ -41,36 +47,12 @@ def polish(channel, executor):
     -------
     (1, H, W) ndarray
     """
-    shape = channel.shape[1:]
-    strip = max(_LEAST_ROWS, _PIXELS_OF_STRIP // shape[1]), shape[1]
-    result = np.empty_like(channel)
-    for tile in cut(shape, strip, reach()):
-        part = channel[0][tile.padded].astype(np.float32)  # precise enough, as the change is small
-        change = _polished(part, executor) - part
-        result[0][tile.core] = channel[0][tile.core] + change[tile.inside]
-    return result
-
-
-def _polished(pixels, executor):
-    """Smooth (H, W) pixels."""
+    pixels = channel[0].astype(np.float32)  # precise enough, as the change is small
     low, high = float(pixels.min()), float(pixels.max())
     image = Image(pixels[..., None], pixels.dtype, None, low, high, None)
-    try:
-        graph = build_graph(GraphSpec(image, None, SIGMA_D, SIGMA_F), executor)
-        operator = LaplacianOperator.of_graph(
-            graph, "random_walk", pixels.dtype, executor, keep=False
-        )
-    except WeightsOutOfRange:  # no two pixels are similar
-        return pixels
-    if operator.bound == 0:
-        return pixels
-    return operator.analyze(pixels, _coefficients(operator.bound), operator.bound, executor)[0]
-
-
-@cache  # `bound` is always 2, that of random-walk Laplacians
-def _coefficients(bound):
-    """Return the Chebyshev coefficients of the smoothing, scaled to keep constant images."""
-    coefficients = filter_bank.chebyshev_coefficients(
-        lambda x: 1 / (1 + STRENGTH * x[None]), ORDER, bound, "projection"
-    )
-    return coefficients / np.polynomial.chebyshev.chebval(-1.0, coefficients[0])
+    graph = build_graph(GraphSpec(image, WINDOW, SIGMA_D, SIGMA_F), executor)
+    recurrence = GridRecurrence.of_graph(graph, pixels.dtype, executor, keep=False)
+    divisor = recurrence.degrees + np.float32(1)
+    recurrence.set_laplacian(recurrence.degrees / divisor, 1 / divisor)
+    smoothed = recurrence.analyze(pixels, _COEFFICIENTS, _BOUND, executor)[0]
+    return channel + (smoothed - pixels)
