@@ -47,13 +47,15 @@ def usable_pixels(pixels, valid):
     usable = np.ones(pixels.shape[:2]) if valid is None else valid.astype(float)
     if few_values(inside) is not None:  # counts, whose extremes are not those of clipping
         return usable
-    return usable * ((pixels > inside.min()) & (pixels < inside.max())).mean(axis=2)
+    low, high = inside.min(), inside.max()
+    return usable * np.mean([(low < c) & (c < high) for c in np.moveaxis(pixels, -1, 0)], axis=0)
 
 
 def constant_pixels(pixels):
     """Return (H, W) bools: pixels of those 3 x 3 squares that are constant in all channels."""
-    as_above = (pixels[1:] == pixels[:-1]).all(axis=2)
-    as_left = (pixels[:, 1:] == pixels[:, :-1]).all(axis=2)
+    channels = np.moveaxis(pixels, -1, 0)
+    as_above = np.all([c[1:] == c[:-1] for c in channels], axis=0)
+    as_left = np.all([c[:, 1:] == c[:, :-1] for c in channels], axis=0)
     rows = as_left[:, 1:] & as_left[:, :-1]  # of three equal pixels
     middles = rows[:-2] & rows[1:-1] & rows[2:] & (as_above[1:] & as_above[:-1])[:, 1:-1]
     return maximum_filter(np.pad(middles, 1), 3)

@@ -248,14 +248,16 @@ def measured(image: Image) -> list[Scale]:
     if image.low == image.high:
         return []
     half = image.half_range
-    units = image.pixels.astype(image.dtype) / half - image.center / half
-    channels, constant = to_opponent(units), constant_pixels(units)
+    units = image.pixels.astype(image.dtype)
+    units /= half
+    units -= image.center / half
+    channels, constant = to_opponent(units), constant_pixels(image.pixels)
     valid = np.full(image.shape, True) if image.valid is None else image.valid
     # Beside masked pixels, areas may be constant only because these have been filled.
     constant_areas = constant & minimum_filter(valid, 3)
     if is_drawing(constant_areas, valid) and not _is_counts(image):
         return []
-    found = scales(channels, usable_pixels(units, image.valid), constant)
+    found = scales(channels, usable_pixels(image.pixels, image.valid), constant)
     if not found:  # all blocks are clipped or constant, and are used nevertheless
         found = scales(channels, valid.astype(float), np.zeros_like(constant))
     if not found:

@@ -30,6 +30,8 @@ of an interlaced video."""
 _SPREAD_PIXELS = 2**18
 """About how many pixels of a channel are used to compute the spread of the differences."""
 
+_PIXELS_AT_ONCE = 2**16  # of a channel, in rows that are processed together, to stay in cache
+
 _CERTAIN = 4.0  # least variance of offsets and white noise, relative to that of white noise alone
 _MOST_OFFSETS = 2.0
 """Standard deviation of estimated offsets, relative to their level, from which they belong to the
@@ -44,9 +46,10 @@ def row_column_levels(image: Image) -> tuple[float, float]:
     half = image.half_range
     if half == 0:
         return 0.0, 0.0
-    channels = np.ascontiguousarray(np.moveaxis(image.pixels, -1, 0))
-    channels = channels / float(half)  # so that squares do not overflow
-    return half * _level(channels, image.valid), half * _level(*_turned(channels, image.valid))
+    channels = np.moveaxis(image.pixels, -1, 0)
+    both = (channels, image.valid), _turned(channels, image.valid)
+    rows, columns = (half * _level(*own, float(half)) for own in both)
+    return rows, columns
 
 
 def estimate_offsets(image: Image, rows: float, columns: float) -> Floats:
@@ -106,34 +109,45 @@ def _rows_and_columns(channels, valid, rows, columns, find) -> Floats:
 
 
 def _turned(channels, valid):
-    return np.ascontiguousarray(channels.swapaxes(1, 2)), None if valid is None else valid.T
+    return channels.swapaxes(1, 2), None if valid is None else valid.T
 
 
-def _row_differences(channels, valid):
-    """Return (C, H - 1) medians of differences to the next row, where known, and their variance."""
-    steps = np.diff(channels, axis=1)
-    known, median = np.full(steps.shape[1], True), np.median
+def _row_differences(channels, valid, unit=1.0):
+    """Return (C, H - 1) medians of differences to the next row, where known, and their variance.
+
+    The values are divided by `unit`, so that squares do not overflow.
+    """
+    n, height, width = channels.shape
+    known, median = np.full(height - 1, True), np.median
     if valid is not None:
         both = valid[1:] & valid[:-1]
         known, median = both.any(axis=1), np.nanmedian  # much slower
-        steps[:, ~both] = np.nan
-        steps = steps[:, known]
-    medians = np.zeros((len(steps), len(known)))
-    medians[:, known] = median(steps, axis=2)
-    some = slice(None, None, 1 + steps[0].size // _SPREAD_PIXELS)
-    around = np.abs(steps[:, :, some] - medians[:, known, None])
-    spread = 1.4826 * median(around, axis=(1, 2)) if known.any() else np.zeros(len(steps))
-    return medians, known, np.pi / 2 * spread**2 / channels.shape[2]
+    medians = np.zeros((n, height - 1))
+    some = slice(None, None, 1 + np.count_nonzero(known) * width // _SPREAD_PIXELS)
+    around = [np.empty((n, 0, len(range(width)[some])))]
+    at_once = max(1, _PIXELS_AT_ONCE // width)
+    for first in range(0, height - 1, at_once):
+        rows = slice(first, min(first + at_once, height - 1))
+        values = np.array(channels[:, first : rows.stop + 1], np.float64, order="C")
+        values /= unit
+        steps = np.diff(values, axis=1)
+        if valid is not None:
+            steps[:, ~both[rows]] = np.nan
+            steps = steps[:, known[rows]]
+        own = median(steps, axis=2)
+        medians[:, rows][:, known[rows]] = own
+        around.append(np.abs(steps[:, :, some] - own[:, :, None]))
+    spread = np.zeros(n)
+    if known.any():
+        spread = 1.4826 * median(np.concatenate(around, axis=1), axis=(1, 2))
+    return medians, known, np.pi / 2 * spread**2 / width
 
 
-def _level(channels, valid):
-    """Estimate the standard deviation of row offsets; 0 unless the evidence is clear.
-
-    The values are divided by half their range.
-    """
+def _level(channels, valid, unit):
+    """Estimate the standard deviation of row offsets, in `unit`; 0 unless the evidence is clear."""
     if channels.shape[1] < _LEAST_ROWS:
         return 0.0
-    medians, _, error = _row_differences(channels, valid)
+    medians, _, error = _row_differences(channels, valid, unit)
     limit = 3 * 1.4826 * np.median(np.abs(medians), axis=1, keepdims=True)
     medians = np.clip(medians, -limit, limit)
     medians -= medians.mean(axis=1, keepdims=True)
@@ -147,16 +161,16 @@ def _level(channels, valid):
     level = float(np.sqrt(-first - white))
     if level < LEAST_NOISE:  # rounding errors
         return 0.0
-    found = _offsets(channels, valid, level)
+    found = _offsets(channels, valid, level, unit)
     return level if found.std(axis=1).max() < _MOST_OFFSETS * level else 0.0
 
 
-def _offsets(channels, valid, sigma):
-    """Return the (C, H) most likely row offsets, given their standard deviation `sigma`.
+def _offsets(channels, valid, sigma, unit=1.0):
+    """Return the (C, H) most likely row offsets, given their standard deviation; both in `unit`.
 
     The medians are differences of offsets, plus the changes of the image from row to row.
     """
-    medians, known, _ = _row_differences(channels, valid)
+    medians, known, _ = _row_differences(channels, valid, unit)
     offsets = np.zeros(channels.shape[:2])
     if not known.any():
         return offsets
