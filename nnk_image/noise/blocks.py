@@ -73,8 +73,9 @@ def is_drawing(constant, valid):
 def coefficients_of_blocks(channels, usable, constant):
     """Return the (n, C, frequencies) coefficients of usable blocks, and their (n,) brightnesses.
 
-    `channels` holds the (C, H, W) opponent channels of `cosine_matrix`, `usable` the shares that
-    `usable_pixels` returns, and `constant` (H, W) bools: pixels of constant areas.
+    The coefficients are those of the opponent channels of `cosine_matrix`. `channels` holds the (C,
+    H, W) channels of the image, `usable` the shares that `usable_pixels` returns, and `constant`
+    (H, W) bools: pixels of constant areas.
     """
     area = usable[~constant].sum()
     step = next((n for n in _STEPS if area >= _ENOUGH_BLOCKS * n**2), _STEPS[-1])
@@ -86,7 +87,7 @@ def coefficients_of_blocks(channels, usable, constant):
     )
     row, column = np.nonzero((uniform <= _MOST_UNUSABLE) & (unusable <= _MOST_CLIPPED))
     windows = sliding_window_view(channels, (SIDE, SIDE), axis=(1, 2))[:, y[row], x[column]]
-    blocks = np.moveaxis(windows, 0, 1).astype(np.float64)
+    blocks = np.tensordot(windows, cosine_matrix(len(channels)), (0, 1)).transpose(0, 3, 1, 2)
     blocks = blocks[_least_clipped(unusable[row, column], blocks[:, 0].var(axis=(1, 2)))]
     brightness = blocks[:, 0].mean(axis=(1, 2)) / np.sqrt(len(channels))
     coefficients = blocks.reshape(-1, SIDE * SIDE) @ _DCT_MATRIX

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import minimum_filter
 
-from nnk_image.base.channels import channel_keys, channel_sources, to_opponent
+from nnk_image.base.channels import channel_keys, channel_sources
 from nnk_image.base.checks import check_choice
 from nnk_image.base.image import Image, check_image, filled, require_per_pixel, spatial_shape
 from nnk_image.base.parallel import one_blas_thread
@@ -251,7 +251,7 @@ def measured(image: Image) -> list[Scale]:
     units = image.pixels.astype(image.dtype)
     units /= half
     units -= image.center / half
-    channels, constant = to_opponent(units), constant_pixels(image.pixels)
+    channels, constant = np.moveaxis(units, -1, 0), constant_pixels(image.pixels)
     valid = np.full(image.shape, True) if image.valid is None else image.valid
     # Beside masked pixels, areas may be constant only because these have been filled.
     constant_areas = constant & minimum_filter(valid, 3)
