@@ -176,16 +176,14 @@ def checked_pair(image, denoised, channel_axis, mask):
 
 def structure_removed(image: Image, denoised, noise: NoiseModel | None) -> float:
     """Return `residual_structure` of a checked image and (..., C) denoised pixels."""
-    rows = -1, image.shape[-1]
+    before, after = _luminance(image, image.pixels), _luminance(image, denoised)
     # Blocks may contain some masked pixels, whose values must not matter.
     noisy, filtered = (
-        filled(a, image.valid).reshape(*rows, image.channels) for a in (image.pixels, denoised)
+        filled(a, image.valid).reshape(*before.shape, image.channels)
+        for a in (image.pixels, denoised)
     )
-    size = image.half_range or 1.0  # otherwise squares of very large values would be infinite
-    units = (np.divide(a, size, dtype=image.dtype) for a in (noisy, filtered))
-    before, after = (a @ np.ones(image.channels, image.dtype) for a in units)  # luminances
-    valid = None if image.valid is None else image.valid.reshape(rows)
-    varying = noisy.max(axis=(0, 1)) > noisy.min(axis=(0, 1))  # constant ones are not clipped
+    valid = None if image.valid is None else image.valid.reshape(before.shape)
+    varying = [c.max() > c.min() for c in np.moveaxis(noisy, -1, 0)]  # others are not clipped
     usable = (usable_pixels(noisy[..., varying], valid) == 1) & ~_padding(noisy, before)
     chosen = _blocks(usable).mean(axis=1) >= _LEAST_USABLE
     structure = _blocks(after)[chosen].var(axis=1)
@@ -218,20 +216,26 @@ def _variances_of_blocks(pixels, noise: NoiseModel):
 
 def kurtosis_removed(image: Image, denoised) -> float:
     """Return `residual_kurtosis` of a checked image and (..., C) denoised pixels."""
-    rows = -1, image.shape[-1]
-    size = image.half_range or 1.0
-    noisy, filtered = (
-        np.divide(filled(a, image.valid), size, dtype=image.dtype) for a in (image.pixels, denoised)
-    )
-    removed = _blocks(((noisy - filtered) @ np.ones(image.channels, image.dtype)).reshape(rows))
+    removed = _blocks(_luminance(image, image.pixels) - _luminance(image, denoised))
     if image.valid is not None:
-        removed = removed[_blocks(image.valid.reshape(rows)).all(axis=1)]
+        removed = removed[_blocks(image.valid.reshape(-1, image.shape[-1])).all(axis=1)]
     squares = (removed - removed.mean(axis=1, keepdims=True)) ** 2
-    variances = squares.mean(axis=1)
-    squares, variances = squares[variances > 0], variances[variances > 0]
-    if len(variances) < _FEWEST:
+    variances, fourth_moments = squares.mean(axis=1), (squares**2).mean(axis=1)
+    varying = variances > 0
+    if np.count_nonzero(varying) < _FEWEST:
         return float("nan")
-    return float(((squares**2).mean(axis=1) / variances).sum() / variances.sum())
+    return float((fourth_moments[varying] / variances[varying]).sum() / variances.sum())
+
+
+def _luminance(image: Image, pixels):
+    """Return the (H, W) sums of the channels of an image, or of slices one below the other.
+
+    They are in units of half the range of the image, so that squares do not overflow.
+    """
+    size = image.half_range or 1.0
+    channels = np.moveaxis(filled(pixels, image.valid), -1, 0)
+    total = sum(np.divide(channel, size, dtype=image.dtype) for channel in channels)
+    return total.reshape(-1, image.shape[-1])
 
 
 def _padding(pixels, luminance):
