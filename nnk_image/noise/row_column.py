@@ -43,13 +43,13 @@ _LEAST_CHANGE = 0.2
 
 def row_column_levels(image: Image) -> tuple[float, float]:
     """Estimate the standard deviations of row and of column offsets; 0 where there are none."""
-    half = image.half_range
-    if half == 0:
+    unit = float(image.half_range)
+    if unit == 0:
         return 0.0, 0.0
     channels = np.moveaxis(image.pixels, -1, 0)
-    both = (channels, image.valid), _turned(channels, image.valid)
-    rows, columns = (half * _level(*own, float(half)) for own in both)
-    return rows, columns
+    rows = _level(channels, image.valid, unit)
+    columns = _level(*_turned(channels, image.valid), unit)
+    return unit * rows, unit * columns
 
 
 def estimate_offsets(image: Image, rows: float, columns: float) -> Floats:
