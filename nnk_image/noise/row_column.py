@@ -47,8 +47,8 @@ def row_column_levels(image: Image) -> tuple[float, float]:
     if unit == 0:
         return 0.0, 0.0
     channels = np.moveaxis(image.pixels, -1, 0)
-    rows = _level(channels, image.valid, unit)
-    columns = _level(*_turned(channels, image.valid), unit)
+    turned, valid = _turned(channels, image.valid)
+    rows, columns = _level(channels, image.valid, unit), _level(turned, valid, unit)
     return unit * rows, unit * columns
 
 
