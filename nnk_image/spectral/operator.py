@@ -61,7 +61,7 @@ class LaplacianOperator:
         recurrence.set_laplacian(diagonal, None if divisor is None else 1 / divisor)
 
     @classmethod
-    def of_graph(cls, graph, kind, dtype, executor, tau=None, keep=True):
+    def of_graph(cls, graph, kind, dtype, executor, tau=None):
         """Set up the Laplacian of any graph; a `dtype` of None is that of the weights."""
         check_choice("laplacian", kind, KINDS)
         if tau is not None:
@@ -74,7 +74,7 @@ class LaplacianOperator:
                 f"give laplacian={graph.lap_type!r}, or call graph.compute_laplacian({kind!r})"
             )
         checked = check_undirected(graph)
-        recurrence = recurrence_of(checked, dtype or checked.dtype, executor, keep)
+        recurrence = recurrence_of(checked, dtype or checked.dtype, executor)
         return cls(recurrence, kind, executor, tau, shift=shift_of(checked))
 
     def analyze(self, signal, coefficients, lambda_max, executor):
@@ -121,10 +121,10 @@ class LaplacianOperator:
         return x * self._sqrt_divisor if self.kind == "normalized" else x
 
 
-def recurrence_of(graph, dtype, executor, keep=True):
+def recurrence_of(graph, dtype, executor):
     """Return the recurrence on an undirected ImageGraph, or on a checked adjacency."""
     if isinstance(graph, ImageGraph):
-        return GridRecurrence.of_graph(graph, dtype, executor, keep)
+        return GridRecurrence.of_graph(graph, dtype, executor)
     return CsrRecurrence(graph.astype(dtype, copy=False))
 
 

@@ -13,6 +13,7 @@ from nnk_image import image_graph
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS
 from nnk_image.spectral import block_matrix, chebyshev, time_skewing
+from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.operator import LaplacianOperator
 from nnk_image.spectral.time_skewing import tile_boundaries
 
@@ -81,8 +82,8 @@ class Example:
 
     def result(self, method, order, n_jobs=1):
         with RowExecutor(n_jobs) as executor:
-            given = self.graph, self.kind, self.graph.dtype, executor
-            operator = LaplacianOperator.of_graph(*given, keep=block_matrix.MAX_KEPT_BYTES > 0)
+            given = self.graph, self.graph.dtype, executor, block_matrix.MAX_KEPT_BYTES > 0
+            operator = LaplacianOperator(GridRecurrence.of_graph(*given), self.kind, executor)
         lead = 1 if method == "analyze" else 2
         values = np.random.default_rng(2).standard_normal((lead, self.image.size))
         return run(operator, method, values, random_bank(2, order), n_jobs)
