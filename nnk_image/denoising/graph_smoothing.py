@@ -13,7 +13,7 @@ WINDOW, SIGMA_D, SIGMA_F = 3, 2.0, 0.3
 """Side of the graph's window in pixels, and widths of its kernel: in pixels, and in units of the
 noise."""
 
-ORDER = 4
+ORDER = 4  # of the polynomial
 _BOUND = 2.0  # on the eigenvalues of the regularized Laplacian, of any graph
 
 _COEFFICIENTS = filter_bank.chebyshev_coefficients(
@@ -34,8 +34,8 @@ def polish(channel, executor):
     """Smooth a channel on its own NNK graph, which removes the last specks of noise.
 
     The result is ``(I + L)^-1 f`` as a polynomial of L, the regularized Laplacian ``(D + I)^-1
-    (D - W)`` of the NNK graph of f: the weight of each pixel beside its neighbors is that of an
-    equal neighbor, 1. So pixels that are unlike all their neighbors do not change.
+    (D - W)`` of the NNK graph of f. Beside its neighbors, each pixel counts with the weight that
+    the kernel gives to the pixel itself, 1. So pixels that are unlike all neighbors do not change.
 
     Parameters
     ----------

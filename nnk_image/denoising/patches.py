@@ -46,7 +46,7 @@ after those at half size. This changes results by at most 0.05 dB, but at 0.3 it
 in photographs of three cameras and five telephones, the coarseness is 0.6 to 0.7."""
 
 _COARSE_CORRELATION = 0.2
-"""Correlation of neighboring pixels, in the noise, above which progress reports expect all this."""
+"""Correlation of the noise of neighboring pixels above which progress reports take it as coarse."""
 
 _HALVINGS = 2
 """How often colors are halved: 2 means that they are also denoised at a quarter of the size."""

@@ -39,7 +39,7 @@ _OFFSETS_LEFT = (0.35, 0.15)
 """Row and column offsets are estimated once, and then corrected in two rounds: share of their
 standard deviation that is assumed to be left before each."""
 
-_OFFSET_CORRELATION = 0.1  # of neighboring pixels, by what is left, as progress reports expect
+_OFFSET_CORRELATION = 0.1  # of neighboring pixels, while offsets remain, for progress reports
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ def denoise_image(
     rows = steps.rows(image.shape, max(noise.neighbor_correlation()))
     if noise.has_row_or_column_noise:
         every = (np.arange(image.channels),)
-        steps_before = Plan(every, (Round("fast"),))
-        rows += len(_OFFSETS_LEFT) * steps_before.rows(image.shape, _OFFSET_CORRELATION)
+        corrections = Plan(every, (Round("fast"),))
+        rows += len(_OFFSETS_LEFT) * corrections.rows(image.shape, _OFFSET_CORRELATION)
     with RowExecutor(n_jobs, progress, rows, "denoise") as executor:
         if noise.has_row_or_column_noise:
             image = _without_row_and_column_noise(image, noise, executor)

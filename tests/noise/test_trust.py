@@ -79,7 +79,7 @@ def test_factor_of_white_noise():
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_texture_of_varying_strength_is_kept(name):
-    """Where the factor takes texture for noise, it is weak texture, or the check corrects it."""
+    """Denoising removes little of it: the factor is small, or the check of the result fails."""
     change = denoise(TEXTURE[name]) - TEXTURE[name]
     assert np.std(change) < 0.03 * np.std(TEXTURE[name])
 
