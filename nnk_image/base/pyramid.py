@@ -26,9 +26,12 @@ def halve(channels):
 
 def double(half, shape):
     """Double channels to `shape`; `halve` of the result restores them, if no side is odd."""
-    for axis, n in enumerate(shape, start=1):
-        half = _double_axis(half, axis)[(slice(None),) * axis + (slice(n),)]
-    return np.ascontiguousarray(half) / half.dtype.type(_norm(shape))
+    doubled = np.empty((len(half), *shape), half.dtype)
+    for channel, result in zip(half, doubled, strict=True):
+        for axis, n in enumerate(shape):
+            channel = _double_axis(channel, axis)[(slice(None),) * axis + (slice(n),)]
+        np.divide(channel, half.dtype.type(_norm(shape)), out=result)
+    return doubled
 
 
 def _double_axis(half, axis):

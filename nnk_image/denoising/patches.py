@@ -24,10 +24,6 @@ from nnk_image.denoising.efforts import COLOR_NOISE_LEFT, effort
 from nnk_image.denoising.method import Method
 from nnk_image.denoising.patch_filter import PASS_ROWS, PatchGroups, search_reach
 
-FLOAT32_RANGE = 200
-"""Largest range of an image, in standard deviations of its noise, that is computed in float32:
-rounding of the Gram matrices stays below 1 % of the noise that is left after the first pass."""
-
 LEAST_SIDE, _LEAST_SIDE_OF_VOLUMES = 32, 8
 """Shortest side, in pixels, of images and of volumes with enough patches at half size to help."""
 
@@ -82,8 +78,7 @@ def method(name):
 def denoise(name, image, noise, statistics, executor):
     """Denoise an `Image` with unit noise; see `Method`."""
     settings = effort(name, len(image.shape), image.channels)
-    dtype = np.float32 if image.high - image.low <= FLOAT32_RANGE else np.float64
-    noisy = to_opponent(image.pixels.astype(dtype), noise.opponent)
+    noisy = to_opponent(image.pixels, noise.opponent)
     run = _Denoising(settings, statistics.spacing, executor)
     luminance, groups = run.luminance(noisy[:1], noise.of_channels(slice(1)))
     if noisy.ndim == 3 and (settings.polished or not noise.is_white):
@@ -149,10 +144,13 @@ class _Denoising:
             left = COLOR_NOISE_LEFT
         groups.keep(where, share=0.5 if self._settings.light and fine is not None else 1)
         if half is not None:  # the coarser the noise, the less reliable fine detail
-            pilot = _corrected(pilot * pilot.dtype.type(1 - half.coarseness), half, 1)
+            pilot *= pilot.dtype.type(1 - half.coarseness)
+            pilot = _corrected(pilot, half, 1)
         pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, left)
         if mixed:
-            pilot = rest + fine * (pilot - rest)
+            pilot -= rest
+            pilot *= fine
+            pilot += rest
         return _merged(pilot, half, 1)
 
     def _groups(self, image, noise, grouping, noisy=False):
@@ -233,7 +231,9 @@ def _corrected(channels, half, weight):
         return channels
     change = half.levels * half.denoised - halve(channels)
     change *= channels.dtype.type(weight)
-    return channels + double(change, channels.shape[1:])
+    moved = double(change, channels.shape[1:])
+    moved += channels
+    return moved
 
 
 def _progress_units(name, shape, channels, correlation):

@@ -43,7 +43,7 @@ class StandardNoise:
         """
         variances = None
         if noise.is_uneven:
-            variances = (noise.levels / root_mean_square(noise.levels)) ** 2
+            variances = ((noise.levels / root_mean_square(noise.levels)) ** 2).astype(np.float32)
         number, correlation = len(channels), noise.correlation
         sigmas, among = np.ones(number), np.eye(number)
         if not any(noise.gain):

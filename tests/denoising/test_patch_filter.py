@@ -11,7 +11,7 @@ import nnk_image
 from nnk_image import NoiseModel, denoise
 from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.denoising import patch_filter, patches
+from nnk_image.denoising import patch_filter, pipeline
 from nnk_image.denoising.efforts import Grouping
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.statistics import Statistics
@@ -312,7 +312,7 @@ def test_float32_loses_no_quality(sigma, method, monkeypatch):
     clean = nnk_image.standard_image("astronaut")[100:228, 100:260].astype(float)
     image = clean + np.random.default_rng(31).normal(0, sigma, clean.shape)
     ours = denoise(image, sigma, method=method, channel_axis=-1)
-    monkeypatch.setattr(patches, "FLOAT32_RANGE", 0)
+    monkeypatch.setattr(pipeline, "FLOAT32_RANGE", 0)
     expected = denoise(image, sigma, method=method, channel_axis=-1)
     assert ours.dtype == expected.dtype == np.float64
     assert (ours != expected).any()

@@ -177,7 +177,7 @@ def test_own_graph_of_the_image_as_guide_changes_only_rounding():
     features = _neighborhoods(image[..., None] / 25, (1.0, 1.0))
     graph = image_graph(features, None, SIGMA_D, SIGMA_F, channel_axis=-1)
     guided = denoise(image, 25, method="sgw", guide=graph)
-    differs = abs(guided - denoise(image, 25, method="sgw")) > 1e-9
+    differs = abs(guided - denoise(image, 25, method="sgw")) > 1e-3
     assert differs.mean() < 0.02  # where rounding decides ties in the graph
 
 
