@@ -189,7 +189,8 @@ def denoise_and_report(
     """Return what `denoise` returns, and the noise that was given or estimated."""
     chosen = METHODS[check_choice("method", method, METHODS)]
     strength = check_positive("strength", strength, "values above 1 denoise more strongly")
-    _require_memory(image, channel_axis, method, sigma)
+    need = chosen.bytes_per_pixel
+    require_per_pixel(image, channel_axis, lambda _, n: need(n), f"denoise(method={method!r})")
     spatial_shape(image, channel_axis, spacing is not None)
     checked = check_image(image, channel_axis, mask)
     relative = relative_spacing(spacing, len(checked.shape))
@@ -279,18 +280,6 @@ def part_of(progress: Any, part: int, parts: int) -> Any:
     if not callable(progress):
         return progress
     return lambda done, total: progress(part * total + done, parts * total)
-
-
-def _require_memory(image: Any, channel_axis: int | None, method: str, sigma: Any) -> None:
-    """Raise MemoryError if denoising cannot fit into memory."""
-    # Row and column noise is removed by 'fast', whatever the method.
-    names = [method, "fast"] if getattr(sigma, "has_row_or_column_noise", False) else [method]
-    require_per_pixel(
-        image,
-        channel_axis,
-        lambda itemsize, n: max(METHODS[m].bytes_per_pixel(n, itemsize) for m in names),
-        f"denoise(method={method!r})",
-    )
 
 
 def warn_of_other_units(noise: NoiseModel, image: Image) -> None:

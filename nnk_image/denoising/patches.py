@@ -257,9 +257,8 @@ def _progress_units(name, shape, channels, correlation):
     return units
 
 
-def _bytes_per_pixel(channels, itemsize):
-    """Return the peak memory in bytes per pixel, nearly the same for float32 and float64 images."""
-    return 80 + 45 * channels
+def _bytes_per_pixel(channels):
+    return 80 + 40 * channels
 
 
 def _reach(name, shape, channels, spacing=None):

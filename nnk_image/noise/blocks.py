@@ -88,14 +88,14 @@ def coefficients_of_blocks(channels, usable, constant):
     row, column = np.nonzero((uniform <= _MOST_UNUSABLE) & (unusable <= _MOST_CLIPPED))
     windows = sliding_window_view(channels, (SIDE, SIDE), axis=(1, 2))[:, y[row], x[column]]
     blocks = np.tensordot(windows, cosine_matrix(len(channels)), (0, 1)).transpose(0, 3, 1, 2)
-    blocks = blocks[_least_clipped(unusable[row, column], blocks[:, 0].var(axis=(1, 2)))]
+    blocks = blocks[_least_clipped(unusable[row, column], blocks[:, 0])]
     brightness = blocks[:, 0].mean(axis=(1, 2)) / np.sqrt(len(channels))
     coefficients = blocks.reshape(-1, SIDE * SIDE) @ _DCT_MATRIX
     return coefficients.reshape(*blocks.shape[:2], len(U)), brightness
 
 
-def _least_clipped(unusable, variances):
-    """Return which blocks to use, given the share of unusable values and the variance of each.
+def _least_clipped(unusable, luminance):
+    """Return which blocks to use, given the share of unusable values and the luminance of each.
 
     These are the blocks with the fewest such values. But if clipping cannot explain how much less
     the others vary, the former are text and the latter are paper, and all are used.
@@ -103,6 +103,7 @@ def _least_clipped(unusable, variances):
     limit = np.quantile(unusable, _LOW_QUANTILE) if len(unusable) else 0.0
     few = unusable <= np.clip(limit, _MOST_UNUSABLE, _RAISED_MOST_UNUSABLE)
     if limit > _MOST_UNUSABLE and few.any() and not few.all():
+        variances = luminance.var(axis=(1, 2))
         lowest = np.quantile(variances[~few], _LOW_QUANTILE)
         if lowest < _LEAST_VARIANCE * np.median(variances[few]):
             return np.full(len(unusable), True)

@@ -218,23 +218,21 @@ def _covariances(coefficients: Floats, chosen: Chosen) -> Floats:
 
 
 def _levels_and_spectra(covariances: Floats) -> tuple[Floats, Floats]:
-    """Return (C, B) levels and (C, frequencies) spectra of (B, frequencies, C, C) covariances."""
+    """Split variances into the (C, B) levels of bins, and (C, frequencies) spectra of mean 1.
+
+    The variances are those in the (B, frequencies, C, C) covariances of the channels.
+    """
     variances = np.moveaxis(np.diagonal(covariances, axis1=2, axis2=3), -1, 0)
     variances = np.maximum(variances, 0)  # rounding may make them negative
-    levels, spectra = zip(*map(_level_and_spectrum, variances), strict=True)
-    return np.array(levels), np.array(spectra)
-
-
-def _level_and_spectrum(variances: Floats) -> tuple[Floats, Floats]:
-    """Split (B, frequencies) variances into the levels of the bins and a spectrum of mean 1."""
-    least = 1e-4 * np.median(variances) + epsilon(variances)
-    logarithms = np.log(np.maximum(variances, least)) @ _SMOOTHING.T
-    levels = np.median(logarithms, axis=1)
+    least = [1e-4 * np.median(own) + epsilon(own) for own in variances]
+    logarithms = np.log(np.maximum(variances, np.reshape(least, (-1, 1, 1)))) @ _SMOOTHING.T
+    levels = np.median(logarithms, axis=2, keepdims=True)
     for _ in range(5):
-        spectrum = np.quantile(logarithms - levels[:, None], _LOW_QUANTILE, axis=0)
-        levels = np.median(logarithms - spectrum, axis=1)
-    levels, spectrum = np.exp(levels), np.exp(spectrum)
-    return levels * spectrum.mean(), spectrum / spectrum.mean()
+        spectra = np.quantile(logarithms - levels, _LOW_QUANTILE, axis=1, keepdims=True)
+        levels = np.median(logarithms - spectra, axis=2, keepdims=True)
+    levels, spectra = np.exp(levels[..., 0]), np.exp(spectra[:, 0])
+    means = spectra.mean(axis=1, keepdims=True)
+    return levels * means, spectra / means
 
 
 def share_of_texture(elasticity: Any) -> Any:
@@ -291,22 +289,25 @@ def _white(
     sums, highest, number, directions = np.zeros(len(chosen)), np.zeros(len(chosen)), 0, []
     for part, blocks in zip((ODD, ~ODD), zip(*chosen, strict=True), strict=True):
         rows = [coefficients[own][:, part] for own in blocks]
-        scaled = [r / np.sqrt(variance) for r, variance in zip(rows, variances, strict=True)]
-        directions.append(_white_directions(np.concatenate(scaled), independent))
-        sums += np.array([((r @ directions[-1]) ** 2).mean(axis=0).sum() for r in rows])
-        highest += np.array([(r[:, _HIGHEST[part]] ** 2).mean(axis=0).sum() for r in rows])
-        number += directions[-1].shape[1]
+        covariances = np.array([r.T @ r / len(r) for r in rows])
+        shares = np.array([len(r) for r in rows]) / variances
+        covariance = np.tensordot(shares, covariances, 1) / sum(map(len, rows))
+        own = _white_directions(covariance, independent * sum(map(len, rows)))
+        sums += ((covariances @ own) * own).sum(axis=(1, 2))
+        highest += np.diagonal(covariances, axis1=1, axis2=2)[:, _HIGHEST[part]].sum(axis=1)
+        number += own.shape[1]
+        directions.append(own)
     white, most = sums / number, highest / np.count_nonzero(_HIGHEST)
     return white * min(1.0, float((most / np.maximum(white, 1e-24)).max())), directions
 
 
-def _white_directions(rows: Floats, independent: float) -> Floats:
-    """Return the (d, m) directions in which the variances of (n, d) rows are alike.
+def _white_directions(covariance: Floats, blocks: float) -> Floats:
+    """Return the (d, m) directions in which variances are alike, by the (d, d) covariance.
 
-    Directions of large variance are excluded until the mean of the others is at most their median.
+    It was measured in a number of independent `blocks`. Directions of large variance are excluded
+    until the mean of the others is at most their median.
     """
-    covariance = rows.T @ rows / len(rows)
-    if independent * len(rows) < 8 * len(covariance):  # too few: single frequencies instead
+    if blocks < 8 * len(covariance):  # too few: single frequencies instead
         covariance = np.diag(np.diag(covariance))
     values, directions = np.linalg.eigh(covariance)  # in ascending order
     numbers = np.arange(5, len(values) + 1)
