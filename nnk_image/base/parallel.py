@@ -7,16 +7,15 @@ chunks; Ctrl-C is answered between chunks; a forked child starts threads of its 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import ContextDecorator, suppress
+from contextlib import ContextDecorator, ExitStack, contextmanager, suppress
 from functools import cache, partial
 from itertools import islice
 from numbers import Integral
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any
-
-from nnk_image.base.progress import Bar
 
 Progress = bool | Callable[[int, int], object]
 Work = Callable[[int, int], Any]
@@ -81,6 +80,28 @@ def _blas_libraries() -> Any:
     return ThreadpoolController()
 
 
+@contextmanager
+def progress_bar(text: str, visible: bool = True) -> Iterator[Callable[[float, float], object]]:
+    """Yield a function of (done, total) that shows a bar on stderr, which is erased at the end."""
+    if not visible or sys.stderr is None:
+        yield lambda done, total: None
+        return
+    from tqdm import tqdm  # importing it takes 20 ms
+
+    class Bar(tqdm):
+        monitor_interval = 0  # no thread that outlives the bar
+
+    # A bar that is not drawn at once leaves an empty line to warnings about the arguments.
+    layout = {"bar_format": "{l_bar}{bar}| {remaining} left", "delay": 0.1, "leave": False}
+    with Bar(desc=text, miniters=0, smoothing=0, **layout) as bar:
+
+        def show(done: float, total: float) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield show
+
+
 class RowExecutor:
     """Runs work on chunks of rows on `n_jobs` threads, as a context manager around a public call.
 
@@ -101,23 +122,21 @@ class RowExecutor:
             )
         self._progress, self._total, self._description = progress, total, description
         self._done = 0
-        self._bar: Bar | None = None
+        self._bar = ExitStack()
         self._helpers: list[Thread] = []
         self._tasks: SimpleQueue[Any] = SimpleQueue()
         self._outcomes: SimpleQueue[Outcome] = SimpleQueue()
 
     def __enter__(self) -> RowExecutor:
         if self._progress is True:
-            self._bar = Bar(self._description)
-            self._progress = self._bar.update
+            self._progress = self._bar.enter_context(progress_bar(self._description))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._stop()
-        if kind is None and self._done < self._total:  # count stages that were skipped as done
-            self.advance(self._total - self._done)
-        if self._bar is not None:
-            self._bar.close()
+        with self._bar:
+            self._stop()
+            if kind is None and self._done < self._total:  # count stages that were skipped as done
+                self.advance(self._total - self._done)
 
     def threads_for(self, n_pixels: int) -> int:
         """Return the number of threads that are worth their start for work on `n_pixels` pixels."""

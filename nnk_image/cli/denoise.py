@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import numpy as np
 
 import nnk_image
 from nnk_image.base.atomic import ImageFileError
-from nnk_image.base.progress import Bar
+from nnk_image.base.parallel import progress_bar
 from nnk_image.cli import common, paths, sources
 from nnk_image.io.arrays import open_source
 from nnk_image.io.files import WRITABLE, check_writable, copied, write
@@ -195,10 +194,9 @@ def _denoise_in_place(
     as_float = small and not source.metadata.is_picture
     calls = len(source.places)
     given: dict[str, Any] = {"method": options.method, "n_jobs": options.jobs}
-    first = "estimating the noise" if noise is None else ""
-    with closing(Bar("denoise", common.wants_progress(), first)) as bar:
+    with progress_bar("denoise", common.wants_progress()) as show:
         for number, (_, pixels) in enumerate(source.parts):
-            given["progress"] = lambda done, total, n=number: bar.update(n + done / total, calls)
+            given["progress"] = lambda done, total, n=number: show(n + done / total, calls)
             part = pixels.astype(np.float32) if as_float else pixels
             known = noise
             if (options.rician or options.map) and noise is None:

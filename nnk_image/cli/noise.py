@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import nnk_image
 from nnk_image.base.atomic import atomic_output
-from nnk_image.base.progress import Bar
+from nnk_image.base.parallel import progress_bar
 from nnk_image.cli import common, paths, sources
 
 
@@ -80,8 +79,8 @@ def _checked(pixels: Any, model: nnk_image.NoiseModel, source: sources.Source) -
     from nnk_image.denoising.residual import is_noise
 
     about = source.arguments(pixels)
-    with closing(Bar("check", common.wants_progress())) as bar:
-        clean = nnk_image.denoise(pixels, model, n_jobs=-1, progress=bar.update, **about)
+    with progress_bar("check", common.wants_progress()) as show:
+        clean = nnk_image.denoise(pixels, model, n_jobs=-1, progress=show, **about)
     about = {name: about[name] for name in ("channel_axis", "mask") if name in about}
     ratio = nnk_image.residual_structure(pixels, clean, model, **about)
     kurtosis = nnk_image.residual_kurtosis(pixels, clean, **about)

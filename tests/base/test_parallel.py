@@ -2,7 +2,9 @@
 
 import gc
 import os
+import re
 import signal
+import sys
 import threading
 import time
 import weakref
@@ -18,7 +20,13 @@ from whole_chain import GRAY, LEAST_PIXELS_PER_CHUNK, PIXELS_PER_THREAD, graph_s
 from nnk_image import bilateral_graph, image_graph
 from nnk_image.base import parallel
 from nnk_image.base.image import check_image
-from nnk_image.base.parallel import PIXELS_PER_CHUNK, RowExecutor, one_blas_thread, resolve_n_jobs
+from nnk_image.base.parallel import (
+    PIXELS_PER_CHUNK,
+    RowExecutor,
+    one_blas_thread,
+    progress_bar,
+    resolve_n_jobs,
+)
 from nnk_image.graph.build import build_graph
 from nnk_image.graph.pruning import EDGE_SWEEPS, GraphSpec
 
@@ -178,12 +186,32 @@ def test_progress_of_a_graph_never_exceeds_its_total(kind, n_jobs):
     assert reports[-1] == (total, total)
 
 
-def test_progress_true_draws_a_bar(capsys):
-    with RowExecutor(2, True, total=20, description="work") as executor:
-        executor.run(lambda y0, y1: None, 20, rows_per_chunk=1)
-        shown = capsys.readouterr().err
-    assert "work" in shown
-    assert " 5 %" in shown
+def test_progress_true_shows_a_bar_on_standard_error_and_erases_it(capsys):
+    threads = threading.active_count()
+    with RowExecutor(1, True, total=4, description="work") as executor:
+        executor.run(lambda y0, y1: time.sleep(0.11), 4, rows_per_chunk=1)
+        out, err = capsys.readouterr()
+    assert out == ""
+    drawn = re.findall(r"\rwork: +(\d+)%\|.*?\| (\d\d:\d\d) left", err)
+    assert drawn == [("25", "00:00"), ("50", "00:00"), ("75", "00:00"), ("100", "00:00")]
+    assert re.fullmatch(r"\r {30,}\r", capsys.readouterr().err)
+    assert threading.active_count() == threads
+
+
+def test_progress_shows_the_time_that_is_left(capsys):
+    with progress_bar("work") as show:
+        time.sleep(0.2)
+        show(1, 100)
+        assert 19 <= int(re.search(r" 1%\|.*\| 00:(\d\d) left", capsys.readouterr().err)[1]) < 40
+
+
+def test_progress_works_without_standard_error_and_loads_nothing_if_not_visible(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)  # an import would fail
+    with progress_bar("work", visible=False) as show:
+        show(1, 2)
+    monkeypatch.setattr(sys, "stderr", None)
+    with progress_bar("work") as show:
+        show(1, 2)
 
 
 # --- errors and interruptions ------------------------------------------------------------

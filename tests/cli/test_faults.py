@@ -6,6 +6,7 @@ is either unchanged or completely rewritten.
 
 import json
 import os
+import re
 import subprocess
 
 import numpy as np
@@ -230,14 +231,21 @@ def test_warnings_are_single_lines_that_name_the_file(tmp_path):
 
 
 @only_on_posix
-def test_progress_bar_is_drawn_on_a_terminal_and_erased(photo, tmp_path):
-    arguments = command("denoise", photo, tmp_path / "o.png", "--sigma", "15")
-    done, shown = on_a_terminal(arguments)
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("denoise", "large.npy", "o.tif", "--sigma", "15"), "denoise"),
+        (("noise", "large.npy", "--check"), "check"),
+    ],
+)
+def test_progress_bar_is_drawn_on_a_terminal_and_erased(tmp_path, monkeypatch, words, name):
+    monkeypatch.chdir(tmp_path)
+    np.save("large.npy", np.random.default_rng(0).normal(100, 15, (1024, 1024)))
+    done, shown = on_a_terminal(command(*words))
     assert done.returncode == 0
-    assert b"\rdenoise [" in shown
-    assert b" %" in shown
-    assert b"denoise [" not in done.stdout
-    assert shown.endswith(b"\r" + b" " * 79 + b"\r")  # the bar is erased
+    assert re.search(rf"\r{name}: +\d+%\|.* left".encode(), shown)
+    assert b"%|" not in done.stdout
+    assert re.search(rb"\r {70,}\r$", shown)  # the bar is erased
 
 
 def test_a_broken_pipe_gives_no_message(photo):

@@ -351,12 +351,15 @@ def test_interrupt_leaves_no_output(tmp_path, options):
 
 
 @only_on_posix
-def test_one_progress_bar_for_all_slices(stack, tmp_path):
-    words = command("denoise", stack[0], tmp_path / "o.tif", "--sigma", "60", "--slices")
-    done, shown = on_a_terminal(words)
+def test_one_progress_bar_for_all_slices(tmp_path):
+    np.save(tmp_path / "slices.npy", noisy((5, 512, 512)))
+    words = command("denoise", tmp_path / "slices.npy", tmp_path / "o.tif", "--sigma", "60")
+    done, shown = on_a_terminal([*words, "--slices"])
     assert done.returncode == 0
-    assert shown.endswith(b"\r" + b" " * 79 + b"\r")
-    assert b" %" in shown
+    shares = [int(share) for share in re.findall(rb"(\d+)%\|", shown)]
+    assert len(shares) > 1
+    assert shares == sorted(shares)
+    assert re.search(rb"\r {70,}\r$", shown)
 
 
 # --- magnitudes and noise maps -----------------------------------------------------------

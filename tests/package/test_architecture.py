@@ -123,7 +123,7 @@ def test_denoise_imports_no_unneeded_packages():
         import sys, numpy as np, nnk_image
         nnk_image.denoise(np.random.default_rng(0).normal(size=(40, 50)), 1.0)
         loaded = {name.partition(".")[0] for name in sys.modules} | set(sys.modules)
-        print(*loaded & {"PIL", "tifffile", "sklearn", "skimage.io", "dask", "matplotlib"})
+        print(*loaded & {"PIL", "tifffile", "sklearn", "skimage.io", "dask", "matplotlib", "tqdm"})
     """
     lines = "\n".join(line.strip() for line in script.splitlines())
     run = [sys.executable, "-W", "error", "-c", lines]

@@ -43,7 +43,9 @@ def test_importing_the_package_loads_no_large_library():
     run = [sys.executable, "-c", script]
     loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
     assert {"nnk_image", "lazy_loader"} <= set(loaded)
-    assert not {"numpy", "scipy", "PIL", "tifffile", "skimage", "sklearn", "pygsp"} & set(loaded)
+    assert not {"numpy", "scipy", "PIL", "tifffile", "skimage", "sklearn", "pygsp", "tqdm"} & set(
+        loaded
+    )
 
 
 def test_show_config_lists_versions_and_settings(capsys, monkeypatch):

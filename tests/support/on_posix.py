@@ -33,7 +33,9 @@ def on_a_terminal(command):
     ours, terminal = pty.openpty()
     termios.tcsetwinsize(terminal, (24, 80))
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=terminal, check=False)
-    shown = os.read(ours, 100_000) if select.select([ours], [], [], 0)[0] else b""
+    shown = b""
+    while select.select([ours], [], [], 0)[0]:
+        shown += os.read(ours, 100_000)
     os.close(terminal)
     os.close(ours)
     return done, shown
