@@ -28,9 +28,6 @@ _ARGUMENT = re.compile(
 _OPTIONS = {"channel_axis": "--axes", "n_jobs": "--jobs"}
 """Options that replace arguments of the library (`_ARGUMENT`) in messages, if of another name."""
 
-STREAMS: dict[str, str] = {}
-"""Path of a temporary file for standard input or output -> how messages name it."""
-
 
 def new_command(
     commands: Any,
@@ -83,17 +80,9 @@ def add_overwrite(command: Any) -> None:
     )
 
 
-def named(text: object) -> str:
-    """Replace the paths of temporary files in a text by the `STREAMS` that they stand for."""
-    result = str(text)
-    for path, name in STREAMS.items():
-        result = result.replace(path, name)
-    return result
-
-
 def say(text: str) -> None:
     """Print a line of the report, without buffering."""
-    print(named(text), flush=True)
+    print(text, flush=True)
 
 
 def complain(message: object) -> None:
@@ -102,7 +91,7 @@ def complain(message: object) -> None:
     def option(argument: re.Match[str]) -> str:
         return _OPTIONS.get(argument[0], f"--{argument[0].replace('_', '-')}")
 
-    text = _ARGUMENT.sub(option, named(message))
+    text = _ARGUMENT.sub(option, str(message))
     if sys.stderr is not None:
         print("nnk-image: " + " ".join(text.split()), file=sys.stderr)
 
@@ -135,7 +124,7 @@ def for_each(paths: Sequence[Path], work: Callable[[Path], Report]) -> list[Repo
     for path in paths:
         try:
             with plain_warnings(path):
-                reports.append({"input": named(path), **work(path)})
+                reports.append({"input": str(path), **work(path)})
         except BrokenPipeError:
             raise
         except FAILURES as error:
@@ -144,7 +133,7 @@ def for_each(paths: Sequence[Path], work: Callable[[Path], Report]) -> list[Repo
             if len(paths) == 1:
                 raise ImageFileError(text) from error
             complain(text)
-            reports.append({"input": named(path), "error": text})
+            reports.append({"input": str(path), "error": text})
     return reports
 
 

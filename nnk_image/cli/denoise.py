@@ -36,16 +36,11 @@ def add_command(commands: Any) -> None:
         "t1.nii.gz clean.nii.gz --rician --map sigma.nii.gz",
         "dwi.nii.gz clean.nii.gz --axes CZYX --channels bands --rician",
         "photos/ clean/ --recursive --no-clobber",
-        "- - < noisy.jpg > clean.jpg",
         "slide.ome.tif clean.zarr --max-memory 4GiB",
     )
     add = command.add_argument
-    add("images", nargs="+", metavar="IN", help="files, folders or patterns; - is standard input")
-    add(
-        "output",
-        metavar="OUT",
-        help="file to write, or a folder for several; - is standard output",
-    )
+    add("images", nargs="+", metavar="IN", help="files, folders or patterns")
+    add("output", metavar="OUT", help="file to write, or a folder for several")
     existing = command.add_mutually_exclusive_group()
     common.add_overwrite(existing)
     existing.add_argument("--no-clobber", action="store_true", help="skip results that exist")
@@ -163,7 +158,7 @@ def _denoise_file(
         for (label, _), text in zip(source.parts, words, strict=True):
             common.say(f"{path}{label}: {text}")
     common.say(f"{path}: {source.size}, {what}, {seconds:.2f} s -> {output}")
-    about = {"output": common.named(output), "sigma_estimated": noise is None}
+    about = {"output": str(output), "sigma_estimated": noise is None}
     about["sigma"] = sum(levels) / len(levels)
     return about | _result(source.pixels.shape, source.pixels.dtype, models, seconds)
 

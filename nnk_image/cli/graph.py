@@ -27,9 +27,7 @@ def add_command(commands: Any) -> None:
         "photos/ --window 7 --sigma-f 15 --out graphs/",
         "volume.tif --spacing 3,1,1 --sigma-f 40 --out volume.npz",
     )
-    command.add_argument(
-        "images", nargs="+", metavar="IMAGE", help="files, folders, patterns; - is standard input"
-    )
+    command.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
     command.add_argument(
         "--kind", choices=BUILDERS, default="nnk", help="graph to build (default: nnk)"
     )

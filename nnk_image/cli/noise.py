@@ -25,9 +25,7 @@ def add_command(commands: Any) -> None:
         "t1.nii.gz --rician --map sigma.nii.gz",
         "photos/ --recursive",
     )
-    command.add_argument(
-        "images", nargs="+", metavar="IMAGE", help="files, folders, patterns; - is standard input"
-    )
+    command.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
     common.add_outputs(
         command,
         out="write the model (.json, read by denoise --noise); a folder for several images",

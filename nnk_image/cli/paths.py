@@ -3,17 +3,13 @@
 import argparse
 import glob
 import os
-import shutil
-import sys
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from nnk_image.base.atomic import ImageFileError, check_output
-from nnk_image.cli.common import STREAMS, Report, complain, for_each
-from nnk_image.io.files import READABLE, WRITABLE, extension_by_content, extension_of
+from nnk_image.cli.common import Report, complain, for_each
+from nnk_image.io.files import READABLE, extension_of
 
 PLOTS = (".png", ".pdf", ".svg")
 """Extensions of plots."""
@@ -34,21 +30,20 @@ def for_each_image(
 
     `formats` holds the allowed extensions for each option that names a file or folder to write.
     """
-    with standard_streams(options):
-        given = vars(options)
-        results = [given[name] for name in formats if given[name] is not None]
-        found = image_paths(options.images, options.recursive, results)
-        targets = {
-            name: paired_outputs(found, options.images, given[name], extensions)
-            for name, extensions in formats.items()
-        }
-        if given.get("no_clobber"):
-            found = without_existing(targets["output"])
-        files = {path: {name: targets[name].get(path) for name in formats} for path in found}
-        by_option = {name: [files[path][name] for path in found] for name in formats}
-        by_option["json"] = [given.get("json")]
-        check_targets(found, options.overwrite, by_option, formats)
-        return for_each(found, lambda path: work(path, files[path], options))
+    given = vars(options)
+    results = [given[name] for name in formats if given[name] is not None]
+    found = image_paths(options.images, options.recursive, results)
+    targets = {
+        name: paired_outputs(found, options.images, given[name], extensions)
+        for name, extensions in formats.items()
+    }
+    if given.get("no_clobber"):
+        found = without_existing(targets["output"])
+    files = {path: {name: targets[name].get(path) for name in formats} for path in found}
+    by_option = {name: [files[path][name] for path in found] for name in formats}
+    by_option["json"] = [given.get("json")]
+    check_targets(found, options.overwrite, by_option, formats)
+    return for_each(found, lambda path: work(path, files[path], options))
 
 
 def image_paths(
@@ -188,36 +183,3 @@ def check_targets(
             f"{existing[0]} exists already{more}; add --overwrite to replace it, or choose another "
             "name or folder"
         )
-
-
-@contextmanager
-def standard_streams(options: argparse.Namespace) -> Iterator[None]:
-    """Replace ``-`` in the options, standard input or output, by temporary files.
-
-    Reports go to standard error if the result goes to standard output, in the format of the input,
-    or as PNG if that cannot be written.
-    """
-    output = vars(options).get("output")
-    if "-" not in (*options.images, output):
-        yield
-        return
-    if len(options.images) > 1:
-        raise ImageFileError("'-' (standard input or output) is for a single image")
-    with tempfile.TemporaryDirectory(prefix="nnk-image-") as folder:
-        if options.images == ["-"]:
-            file = Path(folder, "standard input")
-            with open(file, "wb") as stream, open(0, "rb", closefd=False) as given:
-                shutil.copyfileobj(given, stream)
-            options.images = [str(file.rename(f"{file}{extension_by_content(file)}"))]
-            STREAMS[options.images[0]] = "standard input"
-        if output != "-":
-            yield
-            return
-        extension = extension_of(options.images[0])
-        result = Path(folder, f"result{extension if extension in WRITABLE else WRITABLE[0]}")
-        options.output = str(result)
-        STREAMS[options.output] = "standard output"
-        with redirect_stdout(sys.stderr):
-            yield
-        with open(1, "wb", closefd=False) as stream:
-            stream.write(result.read_bytes())

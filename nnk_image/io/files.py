@@ -5,7 +5,6 @@ import re
 import shutil
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -269,14 +268,6 @@ def _format_for(path: str | os.PathLike[str]) -> str:
             problem = f"{extension} is only read, not written"
         raise ImageFileError(f"{path}: {problem}; use one of {', '.join(WRITABLE)}")
     return _FORMAT_OF[extension]
-
-
-def extension_by_content(path: str | os.PathLike[str]) -> str:
-    """Return an extension for the format of a file's content, or '' if `write` cannot write it."""
-    with _opened(path) as stream, suppress(FormatError):
-        kind = _kind(stream)
-        return next((extension for extension, k in _FORMAT_OF.items() if k == kind), "")
-    return ""
 
 
 def copied(path: Path, target: Path, metadata: Metadata) -> bool:

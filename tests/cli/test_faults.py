@@ -296,13 +296,6 @@ def test_closed_streams_cause_no_traceback(photo, tmp_path, closed, status):
 
 
 @only_on_posix
-def test_a_closed_standard_input_is_reported():
-    shell = " ".join(command("noise", "-", "<&-"))
-    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (1, "nnk-image: Bad file descriptor\n")
-
-
-@only_on_posix
 def test_file_names_that_are_not_utf_8(photo, tmp_path):
     name = os.fsencode(tmp_path) + b"/\xff\n.png"
     try:

@@ -106,7 +106,6 @@ def test_too_little_memory_reports_how_much_is_needed(capsys, tmp_path):
         (["a.npy", "out.zarr", "--channels", "bands"], "no --slices, --channels, --compare"),
         (["a.npy", "out.zarr", "--max-memory", "0"], "--max-memory='0' must be a positive number"),
         (["a.npy", "out.png", "--max-memory", "1GiB"], "an OUT that ends in .zarr"),
-        (["a.npy", "-", "--max-memory", "1GiB"], "an OUT that ends in .zarr"),
         (["a.npy", "out.zarr", "--max-pixels", "9"], "--no-clobber or --max-pixels"),
         (["a.png", "out.zarr"], "can be read in parts"),
         (["a.npy", "out.zarr", "--max-memory", "many"], "--max-memory='many'"),

@@ -1,12 +1,10 @@
-"""Typical use of the command line: patterns, pipes, nested folders, typing errors."""
+"""Typical use of the command line: patterns, nested folders, typing errors."""
 
-import io
 import os
-import subprocess
 
 import numpy as np
 import pytest
-from command import command, process, run
+from command import run
 from PIL import Image
 
 import nnk_image
@@ -147,51 +145,20 @@ def test_names_of_skipped_files_are_printed(capsys, folders):
     assert run(capsys, "noise", folders, "--recursive")[1].count("\n") == 3
 
 
-# --- pipes -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
-def test_standard_input_and_output(photo, tmp_path, kind):
-    picture = Image.open(photo).convert("RGB" if kind == "WEBP" else "L")
-    data = io.BytesIO()
-    picture.save(data, kind)
-    extension = {"PNG": "png", "JPEG": "jpg", "WEBP": "webp"}[kind]
-    (tmp_path / f"in.{extension}").write_bytes(data.getvalue())
-    words = command("denoise", "-", "-", *SIGMA)
-    done = subprocess.run(words, input=data.getvalue(), capture_output=True, check=True)
-    assert done.stderr.startswith(b"standard input: 64x80")
-    assert b"about 15 of 255 (given)" in done.stderr
-    assert done.stderr.endswith(b" -> standard output\n")
-    process("denoise", tmp_path / f"in.{extension}", tmp_path / f"out.{extension}", *SIGMA)
-    assert done.stdout == (tmp_path / f"out.{extension}").read_bytes() != data.getvalue()
-
-
-def test_either_input_or_output_can_be_a_pipe(photo, tmp_path):
-    words = command("denoise", photo, "-", *SIGMA)
-    out = subprocess.run(words, capture_output=True, check=True).stdout
-    words = command("denoise", "-", tmp_path / "o.png", *SIGMA)
-    subprocess.run(words, input=photo.read_bytes(), capture_output=True, check=True)
-    assert (tmp_path / "o.png").read_bytes() == out
-
-
-@pytest.mark.parametrize("data", [b"", b"hello", b"\x1f\x8b"])
-def test_invalid_standard_input_gives_no_output(data):
-    done = subprocess.run(command("denoise", "-", "-"), input=data, capture_output=True)
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert done.stderr.startswith(b"nnk-image: standard input: is ")
-
-
-@pytest.mark.parametrize("name", ["noise", "graph"])
-def test_other_commands_read_standard_input_too(photo, name):
-    done = subprocess.run(command(name, "-"), input=photo.read_bytes(), capture_output=True)
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.startswith(b"standard input:")
-
-
-def test_standard_output_takes_a_single_image(capsys, photo):
-    status, _, err = run(capsys, "denoise", photo, photo, "-")
-    assert status == 1
-    assert "is for a single image" in err
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("denoise", "-", "o.png"), "-: no such file or folder; check the name"),
+        (("noise", "-"), "-: no such file or folder; check the name"),
+        (("denoise", "photo.png", "-"), "-: no extension; use one of .png, "),
+    ],
+)
+def test_a_dash_is_a_file_name_and_not_a_pipe(capsys, photo, monkeypatch, words, message):
+    monkeypatch.chdir(photo.parent)
+    status, text, err = run(capsys, *words)
+    assert (status, text) == (1, "")
+    assert err.startswith(f"nnk-image: {message}")
+    assert files_below(photo.parent) == ["photo.png"]
 
 
 # --- comparisons -------------------------------------------------------------------------
