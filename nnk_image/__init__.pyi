@@ -10,8 +10,7 @@ from .configuration import show_config as show_config
 from .denoising.api import denoise as denoise
 from .denoising.bands import denoise_bands as denoise_bands
 from .denoising.bias import correct_bias as correct_bias
-from .denoising.residual import residual_kurtosis as residual_kurtosis
-from .denoising.residual import residual_structure as residual_structure
+from .denoising.residual import check_residual as check_residual
 from .graph.build import bilateral_graph as bilateral_graph
 from .graph.build import image_graph as image_graph
 from .graph.pixel_graph import ImageGraph as ImageGraph

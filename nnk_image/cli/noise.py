@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import nnk_image
 from nnk_image.base.atomic import atomic_output
 from nnk_image.base.parallel import progress_bar
@@ -74,18 +76,14 @@ def _noise_of_file(path: Path, files: paths.Files, options: argparse.Namespace) 
 
 def _checked(pixels: Any, model: nnk_image.NoiseModel, source: sources.Source) -> str:
     """Denoise with the estimated noise, and say whether what was removed looks like noise."""
-    from nnk_image.denoising.residual import is_noise
-
     about = source.arguments(pixels)
     with progress_bar("check", common.wants_progress()) as show:
         clean = nnk_image.denoise(pixels, model, n_jobs=-1, progress=show, **about)
     about = {name: about[name] for name in ("channel_axis", "mask") if name in about}
-    ratio = nnk_image.residual_structure(pixels, clean, model, **about)
-    kurtosis = nnk_image.residual_kurtosis(pixels, clean, **about)
-    if ratio != ratio and kurtosis != kurtosis:  # NaN
+    structure, kurtosis, is_noise = nnk_image.check_residual(pixels, clean, model, **about)
+    if np.isnan(structure) and np.isnan(kurtosis):
         return "check: impossible, because the image is too small, or nothing is removed"
     found = f"kurtosis {kurtosis:.2g}, normal noise has 3"
-    if ratio == ratio:
-        found = f"structured areas change {ratio:.2g} times as much as flat ones; {found}"
-    noise = is_noise(ratio, kurtosis, model)
-    return f"check: {'only noise is removed' if noise else 'texture is removed too'} ({found})"
+    if not np.isnan(structure):
+        found = f"structured areas change {structure:.2g} times as much as flat ones; {found}"
+    return f"check: {'only noise is removed' if is_noise else 'texture is removed too'} ({found})"

@@ -63,10 +63,9 @@ def denoise(
         image's shape without channels gives that of each pixel, above 0, for all channels; 'sgw'
         accepts none that varies. A `NoiseModel` describes Poisson, correlated, or row and column
         noise. Default: the noise is estimated by `estimate_noise`. If what is removed does not look
-        like noise by `residual_structure` and `residual_kurtosis`, the image is denoised again as
-        if the noise were uncorrelated, or left unchanged if that does not look like noise either.
-        If the estimated noise is neither white nor Poisson noise, the result is then corrected by
-        `correct_bias`.
+        like noise to `check_residual`, the image is denoised again as if the noise were
+        uncorrelated, or left unchanged if that does not look like noise either. If the estimated
+        noise is neither white nor Poisson noise, the result is then corrected by `correct_bias`.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes six to nine times
         as long, and three times for volumes, for 0.1 to 0.2 dB. 'sgw' links each pixel to similar

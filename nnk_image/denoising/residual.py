@@ -1,6 +1,7 @@
 """Check a denoised image: what was removed must look like noise, not like part of the image."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +12,10 @@ from nnk_image.noise.given import given_noise
 from nnk_image.noise.model import NoiseModel, PerChannel, deviations
 
 _MOST_STRUCTURE = 2.5
-"""Ratio of `residual_structure` above which texture was removed, not only noise."""
+"""`structure` above which texture was removed, not only noise."""
 
 _KURTOSIS, _KURTOSIS_OF_WHITE = (2.1, 4.25), (2.1, 5.0)
-"""Values of `residual_kurtosis` between which only noise was removed. The upper limit is higher for
+"""Values of `kurtosis` between which only noise was removed. The upper limit is higher for
 white noise, which may be clipped, as on white paper."""
 
 _SIDE = 8  # of a block, in pixels
@@ -24,26 +25,37 @@ _LEAST_VARIANCE = 1e-3  # expected in a block, over the mean; a model may give 0
 _LEAST_USABLE = 0.95  # share of a block's pixels that must be neither masked, clipped nor padding
 
 
-def residual_structure(
+class ResidualCheck(NamedTuple):
+    """What denoising removed, compared with noise; `check_residual` returns and explains it."""
+
+    structure: float
+    kurtosis: float
+    is_noise: bool
+
+
+def check_residual(
     image: npt.ArrayLike,
     denoised: npt.ArrayLike,
     sigma: PerChannel | NoiseModel | None = None,
     *,
     channel_axis: int | None = None,
     mask: npt.ArrayLike | None = None,
-) -> float:
-    """Check whether denoising removed texture or edges together with the noise.
+) -> ResidualCheck:
+    """Check whether denoising removed only noise, or also texture, edges or lines.
 
-    If only noise was removed, as much was removed from structured as from flat areas, unless they
-    are of different brightness and the noise depends on it.
+    Noise is independent of the structure of an image, so as much of it is removed from structured
+    as from flat areas, unless they are of different brightness and the noise depends on it. It is
+    also nearly normally distributed, with a kurtosis of 3. Small text, lines and dots have values
+    that are far from the mean more often, and patterns of two values never.
 
     Parameters
     ----------
     image, denoised : (H, W) array_like, one axis more with `channel_axis`, or volumes
         The noisy image and the result, of the same shape and units, of any real dtype.
     sigma : float, sequence of one float per channel, ndarray or NoiseModel, optional
-        The noise that was removed, as for `denoise`: what was removed is compared with its level at
-        the brightness of each block. Default: noise of one level.
+        The noise that was removed, as for `denoise`. What was removed is compared with its level at
+        the brightness of each block, and white noise has wider limits than correlated noise.
+        Default: noise of one level, with the limits of correlated noise.
     channel_axis : int, optional
         Axis of the channels of a color image; only the luminance is compared. Default: the image
         has no channels. An array of three axes is then a volume, whose slices are put one below
@@ -53,12 +65,26 @@ def residual_structure(
 
     Returns
     -------
-    float
+    A named tuple:
+
+    structure : float
         About 1 or less if only noise was removed; above 2.5 if texture was removed as well. It is a
         ratio: the variance of ``image - denoised`` in the most structured quarter of the blocks of
         8 x 8 pixels, divided by that in the flattest quarter. Masked and clipped pixels do
         not count, nor does the commonest constant area, such as that around a scan. NaN if fewer
         than 16 blocks are nearly free of these, or if nothing was removed from the flattest ones.
+    kurtosis : float
+        About 3 if only noise was removed, or up to 5.5 if it was white and clipped; mostly more if
+        lines or dots were removed as well, and below 2.1 if a pattern of two values was. It is the
+        fourth moment of ``image - denoised`` in blocks of 8 x 8 pixels, divided by the squared
+        variance: the mean over the blocks, weighted by their variance. Blocks with masked pixels do
+        not count. NaN if fewer than 16 blocks are left.
+    is_noise : bool
+        Whether this may be noise alone. For correlated noise, and if `sigma` is not given,
+        `structure` must be at most 2.5 and `kurtosis` between 2.1 and 4.25. For white noise, one of
+        the two is enough, and the kurtosis may be up to 5.0, because such noise may be clipped. Any
+        kurtosis is accepted if the noise has a `gain`. NaN is accepted too: if both numbers are
+        NaN, nothing was checked.
 
     Raises
     ------
@@ -70,6 +96,9 @@ def residual_structure(
     The difference between an image and its filtered version is called the method noise; if it looks
     like noise, no structure was removed.
 
+    Of a few photons per pixel the noise is not normal: the kurtosis of Poisson noise is 3 plus 1
+    over the mean count.
+
     References
     ----------
     A. Buades, B. Coll, J.-M. Morel, "A review of image denoising algorithms, with a new one",
@@ -78,86 +107,44 @@ def residual_structure(
     Examples
     --------
     >>> import numpy as np, nnk_image
-    >>> clean = nnk_image.standard_image("brick").astype(float)
-    >>> noisy = clean + np.random.default_rng(0).normal(0, 5, clean.shape)
-    >>> nnk_image.residual_structure(noisy, nnk_image.denoise(noisy, 5)) < 1
-    True
-    >>> nnk_image.residual_structure(noisy, nnk_image.denoise(noisy, 20)) > 1.5
-    True
+    >>> rng = np.random.default_rng(0)
+    >>> bricks = nnk_image.standard_image("brick") + rng.normal(0, 5, (256, 256))
+    >>> check = nnk_image.check_residual(bricks, nnk_image.denoise(bricks, 5))
+    >>> check.structure < 1, check.is_noise
+    (True, True)
+    >>> check = nnk_image.check_residual(bricks, nnk_image.denoise(bricks, 40))  # texture is lost
+    >>> check.structure > 2.5, check.is_noise
+    (True, False)
+    >>> paper = rng.normal(200, 5, (64, 64))
+    >>> blank = np.full((64, 64), 200.0)
+    >>> check = nnk_image.check_residual(paper, blank)
+    >>> 2.5 < check.kurtosis < 3.5, check.is_noise
+    (True, True)
+    >>> paper[::4, ::4] = 0  # dots, which the blank paper lacks
+    >>> check = nnk_image.check_residual(paper, blank)
+    >>> check.kurtosis > 5, check.is_noise
+    (True, False)
     """
     noisy, clean = checked_pair(image, denoised, channel_axis, mask)
     spatial_shape(image, channel_axis, noisy.shape[-1] >= _SIDE)  # narrower ones have no blocks
     noise = None if sigma is None else given_noise(sigma, noisy)
-    return structure_removed(noisy, clean.pixels, noise)
+    structure = structure_removed(noisy, clean.pixels, noise)
+    kurtosis = kurtosis_removed(noisy, clean.pixels)
+    return ResidualCheck(structure, kurtosis, is_noise(structure, kurtosis, noise))
 
 
-def residual_kurtosis(
-    image: npt.ArrayLike,
-    denoised: npt.ArrayLike,
-    *,
-    channel_axis: int | None = None,
-    mask: npt.ArrayLike | None = None,
-) -> float:
-    """Check whether what denoising removed is distributed like noise.
-
-    Noise is nearly normally distributed, with a kurtosis of 3. Small text, lines and dots have
-    values that are far from the mean more often, and patterns of two values never.
-
-    Parameters
-    ----------
-    image, denoised, channel_axis, mask
-        As for `residual_structure`.
-
-    Returns
-    -------
-    float
-        About 3 if only noise was removed, or up to 5.5 if it was white and clipped; mostly more if
-        lines or dots were removed as well, and below 2.1 if a pattern of two values was. It is the
-        fourth moment of ``image - denoised`` in blocks of 8 x 8 pixels, divided by the squared
-        variance: the mean over the blocks, weighted by their variance. Blocks with masked pixels do
-        not count. NaN if fewer than 16 blocks are left.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an image or the mask is invalid, or if the shapes differ.
-
-    Notes
-    -----
-    Of a few photons per pixel the noise is not normal: the kurtosis of Poisson noise is 3 plus 1
-    over the mean count.
-
-    References
-    ----------
-    A. Buades, B. Coll, J.-M. Morel, "A review of image denoising algorithms, with a new one",
-    Multiscale Modeling & Simulation 4 (2005), section 2: what is removed should look like noise.
-
-    Examples
-    --------
-    >>> import numpy as np, nnk_image
-    >>> paper = np.random.default_rng(0).normal(200, 5, (64, 64))
-    >>> round(nnk_image.residual_kurtosis(paper, np.full((64, 64), 200.0)), 1)
-    2.8
-    >>> paper[::4, ::4] = 0  # dots
-    >>> nnk_image.residual_kurtosis(paper, np.full((64, 64), 200.0)) > 5
-    True
-    """
-    noisy, clean = checked_pair(image, denoised, channel_axis, mask)
-    spatial_shape(image, channel_axis, noisy.shape[-1] >= _SIDE)
-    return kurtosis_removed(noisy, clean.pixels)
-
-
-def is_noise(structure: float, kurtosis: float, noise: NoiseModel) -> bool:
+def is_noise(structure: float, kurtosis: float, noise: NoiseModel | None) -> bool:
     """Return whether what was removed may be noise of this model alone.
 
-    White noise must pass one of the two checks, correlated noise both. NaN passes.
+    White noise must pass one of the two checks, correlated or unknown noise both. NaN passes.
     """
     even = not structure > _MOST_STRUCTURE
-    correlated = any(noise.neighbor_correlation())
-    least, most = _KURTOSIS if correlated else _KURTOSIS_OF_WHITE
+    white = noise is not None and not any(noise.neighbor_correlation())
+    least, most = _KURTOSIS_OF_WHITE if white else _KURTOSIS
     # Poisson noise may have any kurtosis if counts are low.
-    normal = any(noise.gain) or not (kurtosis < least or kurtosis > most)
-    return even and normal if correlated else even or normal
+    poisson = noise is not None and any(noise.gain)
+    normal = poisson or not (kurtosis < least or kurtosis > most)
+    return even or normal if white else even and normal
 
 
 def checked_pair(image, denoised, channel_axis, mask):
@@ -175,7 +162,7 @@ def checked_pair(image, denoised, channel_axis, mask):
 
 
 def structure_removed(image: Image, denoised, noise: NoiseModel | None) -> float:
-    """Return `residual_structure` of a checked image and (..., C) denoised pixels."""
+    """Return `structure` for a checked image and (..., C) denoised pixels."""
     before, after = _luminance(image, image.pixels), _luminance(image, denoised)
     # Blocks may contain some masked pixels, whose values must not matter.
     noisy, filtered = (
@@ -215,7 +202,7 @@ def _variances_of_blocks(pixels, noise: NoiseModel):
 
 
 def kurtosis_removed(image: Image, denoised) -> float:
-    """Return `residual_kurtosis` of a checked image and (..., C) denoised pixels."""
+    """Return `kurtosis` for a checked image and (..., C) denoised pixels."""
     removed = _blocks(_luminance(image, image.pixels) - _luminance(image, denoised))
     if image.valid is not None:
         removed = removed[_blocks(image.valid.reshape(-1, image.shape[-1])).all(axis=1)]

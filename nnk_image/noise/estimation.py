@@ -100,7 +100,7 @@ def estimate_noise(
     The noise is measured in the flattest blocks of the image. Variation that all of them share
     counts as noise, unless it looks like texture. Fine texture that covers the whole image cannot
     be distinguished from noise with certainty. In such cases, specify `kind`, or check the result
-    of denoising with `residual_structure`.
+    of denoising with `check_residual`.
 
     References
     ----------

@@ -7,10 +7,10 @@ from scipy.ndimage import gaussian_filter
 from scipy.stats import norm
 
 from nnk_image import (
+    check_residual,
     correct_bias,
     denoise,
     estimate_noise,
-    residual_structure,
     standard_image,
 )
 from nnk_image.denoising.bias import GAMMA, _table
@@ -170,7 +170,7 @@ def test_shapes_must_agree():
 def test_correction_loses_no_texture(photo):
     noisy, _ = photo
     result = denoise(noisy, channel_axis=-1)
-    assert residual_structure(noisy, result, channel_axis=-1) < 1.5
+    assert check_residual(noisy, result, channel_axis=-1).structure < 1.5
 
 
 @pytest.mark.parametrize("gamma", [1, GAMMA])

@@ -1,4 +1,4 @@
-"""Tests of `residual_structure` and `residual_kurtosis`, which check what was removed."""
+"""Tests of `check_residual`, which compares what was removed with noise."""
 
 import io
 
@@ -10,12 +10,12 @@ from scipy.stats import kurtosis
 
 from nnk_image import (
     NoiseModel,
+    check_residual,
     denoise,
     estimate_noise,
-    residual_kurtosis,
-    residual_structure,
     standard_image,
 )
+from nnk_image.denoising.residual import is_noise
 
 RNG = np.random.default_rng(8)
 
@@ -24,8 +24,8 @@ RNG = np.random.default_rng(8)
 def test_removed_noise_has_no_structure(name):
     clean = standard_image(name).astype(float)
     noisy = clean + RNG.normal(0, 10, clean.shape)
-    assert residual_structure(noisy, clean) == pytest.approx(1, abs=0.1)
-    assert residual_structure(noisy, denoise(noisy, 10)) < 1.2
+    assert check_residual(noisy, clean).structure == pytest.approx(1, abs=0.1)
+    assert check_residual(noisy, denoise(noisy, 10)).structure < 1.2
 
 
 def scene(contrast):
@@ -44,8 +44,8 @@ def test_noise_that_grows_with_the_brightness(channels):
     if channels == "green":
         noisy, clean = (np.stack([0 * a, a, 0 * a], axis=-1) for a in (noisy, clean))
         model, axis = NoiseModel(gain=(0, 4.0, 0)), -1
-    assert residual_structure(noisy, clean, channel_axis=axis) > 4
-    found = residual_structure(noisy, clean, model, channel_axis=axis)
+    assert check_residual(noisy, clean, channel_axis=axis).structure > 4
+    found = check_residual(noisy, clean, model, channel_axis=axis).structure
     assert found == pytest.approx(1, abs=0.15)
 
 
@@ -55,42 +55,42 @@ def test_noise_levels_by_brightness_and_by_pixel(kind):
     levels = np.interp(clean, [30, 150], [2, 20])
     noisy = clean + levels * RNG.normal(size=clean.shape)
     model = NoiseModel(curve=[[30, 150], [2, 20]]) if kind == "curve" else levels
-    assert residual_structure(noisy, clean) > 10
-    assert residual_structure(noisy, clean, model) == pytest.approx(1, abs=0.3)
-    assert residual_structure(noisy, scene(8), model) > 1.5
+    assert check_residual(noisy, clean).structure > 10
+    assert check_residual(noisy, clean, model).structure == pytest.approx(1, abs=0.3)
+    assert check_residual(noisy, scene(8), model).structure > 1.5
     huge = 1e100 * levels
     if kind == "curve":
         huge = NoiseModel(curve=[[30e100, 150e100], [2e100, 20e100]])
-    found = residual_structure(1e100 * noisy, 1e100 * clean, huge)
-    assert found == pytest.approx(residual_structure(noisy, clean, model))
+    found = check_residual(1e100 * noisy, 1e100 * clean, huge).structure
+    assert found == pytest.approx(check_residual(noisy, clean, model).structure)
     with pytest.raises(ValueError, match="sigma has levels of shape"):
-        residual_structure(noisy, clean, np.ones((4, 4)))
+        check_residual(noisy, clean, np.ones((4, 4)))
 
 
 @pytest.mark.parametrize("sigma", [0, NoiseModel(gain=1.0, offset=1e3)])
 def test_noise_level_of_zero_everywhere_counts_as_even(sigma):
     noisy = scene(40) + RNG.normal(0, 5, (128, 256))
-    found = residual_structure(noisy, scene(40), sigma)
-    assert found == pytest.approx(residual_structure(noisy, scene(40)))
+    found = check_residual(noisy, scene(40), sigma).structure
+    assert found == pytest.approx(check_residual(noisy, scene(40)).structure)
 
 
 def test_removed_structure_is_detected():
     clean = standard_image("coffee").astype(float)
     noisy = clean + RNG.normal(0, 10, clean.shape)
     blurred = (noisy + noisy[::-1, ::-1]) / 2  # mixed with the rotated image
-    assert residual_structure(noisy, blurred, channel_axis=-1) > 1.5
-    assert residual_structure(noisy, clean, channel_axis=-1) == pytest.approx(1, abs=0.1)
+    assert check_residual(noisy, blurred, channel_axis=-1).structure > 1.5
+    assert check_residual(noisy, clean, channel_axis=-1).structure == pytest.approx(1, abs=0.1)
 
 
 def test_units_and_memory_order_do_not_matter():
     clean = standard_image("camera").astype(float)
     noisy = clean + RNG.normal(0, 5, clean.shape)
     result = denoise(noisy, 25)
-    expected = residual_structure(noisy, result)
-    assert residual_structure(noisy * 64 - 3, result * 64 - 3) == pytest.approx(expected)
-    assert residual_structure(noisy * 1e300, result * 1e300) == pytest.approx(expected)
+    expected = check_residual(noisy, result).structure
+    assert check_residual(noisy * 64 - 3, result * 64 - 3).structure == pytest.approx(expected)
+    assert check_residual(noisy * 1e300, result * 1e300).structure == pytest.approx(expected)
     turned = np.asfortranarray(noisy), np.asfortranarray(result)
-    assert residual_structure(*turned) == expected
+    assert check_residual(*turned).structure == expected
 
 
 def test_masked_pixels_are_ignored():
@@ -99,7 +99,7 @@ def test_masked_pixels_are_ignored():
     mask = np.ones(clean.shape, bool)
     mask[:, :100] = False
     result = np.where(mask, clean, 0)
-    assert residual_structure(noisy, result, mask=mask) == pytest.approx(1, abs=0.1)
+    assert check_residual(noisy, result, mask=mask).structure == pytest.approx(1, abs=0.1)
 
 
 @pytest.mark.parametrize("value", [np.nan, 120.0, 65535.0])
@@ -108,8 +108,8 @@ def test_values_of_single_masked_pixels_do_not_matter(value):
     result = denoise(noisy, 20)
     mask = np.random.default_rng(1).random(noisy.shape) > 0.001
     with_value = np.where(mask, noisy, value)
-    found = residual_structure(with_value, result, mask=mask)
-    assert found == pytest.approx(residual_structure(noisy, result), rel=0.02)
+    found = check_residual(with_value, result, mask=mask).structure
+    assert found == pytest.approx(check_residual(noisy, result).structure, rel=0.02)
 
 
 def test_clipped_pixels_are_ignored():
@@ -118,9 +118,9 @@ def test_clipped_pixels_are_ignored():
     noisy = np.clip(scene + rng.normal(0, 10, scene.shape), 0, 255)
     clean, clipped = np.minimum(scene, 255), noisy == 255
     assert clipped.mean() > 0.3
-    assert residual_structure(noisy, clean) == pytest.approx(1, abs=0.2)
+    assert check_residual(noisy, clean).structure == pytest.approx(1, abs=0.2)
     different = noisy + 1e-3 * clipped * rng.random(noisy.shape)  # not recognized as clipped
-    assert residual_structure(different, clean) > 100
+    assert check_residual(different, clean).structure > 100
 
 
 @pytest.mark.parametrize("value", [-50.0, 120.0, 400.0])
@@ -129,8 +129,8 @@ def test_constant_border_is_ignored(value):
     noisy = clean + RNG.normal(0, 10, clean.shape)
     result = denoise(noisy, 10)
     noisy_in, result_in = (np.pad(a, 40, constant_values=value) for a in (noisy, result))
-    expected = residual_structure(noisy, result)
-    assert residual_structure(noisy_in, result_in) == pytest.approx(expected, rel=0.1)
+    expected = check_residual(noisy, result).structure
+    assert check_residual(noisy_in, result_in).structure == pytest.approx(expected, rel=0.1)
 
 
 def test_masked_slices_of_a_volume_are_ignored():
@@ -139,24 +139,24 @@ def test_masked_slices_of_a_volume_are_ignored():
     mask = np.ones(clean.shape, bool)
     mask[1] = False
     result = np.where(mask, clean, 0)
-    assert residual_structure(noisy, result, mask=mask) == pytest.approx(1, abs=0.1)
+    assert check_residual(noisy, result, mask=mask).structure == pytest.approx(1, abs=0.1)
 
 
 def test_too_few_blocks_give_nan():
     image = RNG.random((24, 40))
-    assert np.isnan(residual_structure(image, image / 2))
-    assert np.isnan(residual_structure(np.ones((64, 64)), np.ones((64, 64))))
+    assert np.isnan(check_residual(image, image / 2).structure)
+    assert np.isnan(check_residual(np.ones((64, 64)), np.ones((64, 64))).structure)
 
 
 def test_color_images_and_volumes_must_be_distinguished():
     image = RNG.random((64, 64, 3))
     with pytest.raises(ValueError, match="may be a color image or a volume"):
-        residual_structure(image, image / 2)
+        check_residual(image, image / 2)
 
 
 def test_different_shapes_are_refused():
     with pytest.raises(ValueError, match=r"same shape, not \(20, 20\) and \(20, 21\)"):
-        residual_structure(np.ones((20, 20)), np.ones((20, 21)))
+        check_residual(np.ones((20, 20)), np.ones((20, 21)))
 
 
 def test_texture_mistaken_for_correlated_noise_is_kept():
@@ -167,7 +167,7 @@ def test_texture_mistaken_for_correlated_noise_is_kept():
     model = estimate_noise(bricks)
     assert model.correlation is not None
     with_texture_lost = denoise(bricks, model)
-    assert residual_structure(bricks, with_texture_lost) > 2
+    assert check_residual(bricks, with_texture_lost).structure > 2
     change = np.sqrt(np.mean((denoise(bricks) - bricks) ** 2))
     assert change < 0.5 * np.sqrt(np.mean((with_texture_lost - bricks) ** 2))
     np.testing.assert_array_equal(
@@ -181,10 +181,12 @@ def test_kurtosis_is_the_mean_over_blocks_weighted_by_variance():
     moments = [[((b - b.mean()) ** n).mean() for n in (2, 4)] for b in blocks]
     expected = sum(m[1] / m[0] for m in moments) / sum(m[0] for m in moments)
     clean = np.linspace(0, 255, 96) * np.ones((64, 1))
-    assert residual_kurtosis(clean + noise, clean) == pytest.approx(expected)
-    assert residual_kurtosis(1e300 * (clean + noise), 1e300 * clean) == pytest.approx(expected)
+    for unit in (1, 1e300):
+        found = check_residual(unit * (clean + noise), unit * clean).kurtosis
+        assert found == pytest.approx(expected)
     normal = RNG.normal(0, 5, (256, 256))
-    assert residual_kurtosis(normal, np.zeros_like(normal)) == pytest.approx(3 * 63 / 65, abs=0.05)
+    found = check_residual(normal, np.zeros_like(normal)).kurtosis
+    assert found == pytest.approx(3 * 63 / 65, abs=0.05)
 
 
 def test_kurtosis_ignores_masked_pixels_and_constant_areas():
@@ -196,13 +198,14 @@ def test_kurtosis_ignores_masked_pixels_and_constant_areas():
     of_blocks = kurtosis(values[blocks], axis=1, fisher=False)
     expected = np.average(of_blocks, weights=values[blocks].var(axis=1))
     masked = np.where(mask, noise, np.nan)
-    assert residual_kurtosis(masked, np.zeros_like(noise), mask=mask) == pytest.approx(expected)
+    found = check_residual(masked, np.zeros_like(noise), mask=mask).kurtosis
+    assert found == pytest.approx(expected)
     padded = np.pad(noise, ((0, 0), (0, 256))) + 0.01 * RNG.laplace(0, 1, (64, 320))
-    assert residual_kurtosis(padded, np.zeros_like(padded)) == pytest.approx(
-        residual_kurtosis(noise, np.zeros_like(noise)), rel=0.01
+    assert check_residual(padded, np.zeros_like(padded)).kurtosis == pytest.approx(
+        check_residual(noise, np.zeros_like(noise)).kurtosis, rel=0.01
     )
-    assert np.isnan(residual_kurtosis(noise, noise))
-    assert np.isnan(residual_kurtosis(noise[:24, :40], np.zeros((24, 40))))
+    assert np.isnan(check_residual(noise, noise).kurtosis)
+    assert np.isnan(check_residual(noise[:24, :40], np.zeros((24, 40))).kurtosis)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +215,45 @@ def test_kurtosis_of_clipped_white_noise_is_higher(paper, least, most):
     """Half of the noise of the whitest paper is clipped."""
     noise = np.random.default_rng(0).normal(0, 10, (128, 128))
     noisy = np.clip(paper + noise, 0, 255)
-    assert least < residual_kurtosis(noisy, np.full(noisy.shape, noisy.mean())) < most
+    assert least < check_residual(noisy, np.full(noisy.shape, noisy.mean())).kurtosis < most
+
+
+WHITE, POISSON = NoiseModel(5.0), NoiseModel(gain=1.0)
+CORRELATED = NoiseModel(5.0, correlation=[[0, 0.3, 0], [0.3, 1, 0.3], [0, 0.3, 0]])
+
+
+@pytest.mark.parametrize(
+    ("structure", "kurtosis", "accepted"),
+    [
+        (2.4, 3.0, {"white", "correlated", "poisson", "unknown"}),
+        (2.6, 3.0, {"white", "poisson"}),
+        (2.4, 4.5, {"white", "poisson"}),
+        (2.6, 4.5, {"white", "poisson"}),
+        (2.6, 5.1, {"poisson"}),
+        (2.6, 2.0, {"poisson"}),
+        (2.4, 2.0, {"white", "poisson"}),
+        (np.nan, 3.0, {"white", "correlated", "poisson", "unknown"}),
+        (np.nan, 5.1, {"white", "poisson"}),
+        (2.4, np.nan, {"white", "correlated", "poisson", "unknown"}),
+        (2.6, np.nan, {"white", "poisson"}),
+    ],
+)
+def test_limits_of_noise(structure, kurtosis, accepted):
+    """White noise needs one of the two; correlated and unknown noise both."""
+    noises = {"white": WHITE, "correlated": CORRELATED, "poisson": POISSON, "unknown": None}
+    found = {name for name, noise in noises.items() if is_noise(structure, kurtosis, noise)}
+    assert found == accepted
+
+
+def test_verdict_follows_the_noise():
+    noisy = np.random.default_rng(0).normal(100, 5, (64, 64))
+    flat = np.full((64, 64), 100.0)
+    assert check_residual(noisy, flat) == check_residual(noisy, flat, CORRELATED)
+    assert check_residual(noisy, flat).is_noise is True
+    noisy[::4, ::4] = 0  # dots, which have a high kurtosis
+    for noise, verdict in ((None, False), (CORRELATED, False), (5.0, True), (POISSON, True)):
+        assert check_residual(noisy, flat, noise).is_noise is verdict
+    assert check_residual(noisy, noisy) == pytest.approx((np.nan, np.nan, True), nan_ok=True)
 
 
 @pytest.mark.parametrize("quality", [75, 90])
