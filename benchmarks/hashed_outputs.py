@@ -217,9 +217,10 @@ def denoised():
     yield "guide", digest(nnk_image.denoise(image, 20, method="sgw", guide=guide))
     for dtype, sigma in itertools.product(DTYPES[:4], (0, 3, 20)):
         noisy = picture((80, 90), dtype) + np.random.default_rng(1).normal(0, sigma, (80, 90))
-        yield f"sigma {dtype} {sigma}", digest(nnk_image.estimate_sigma(noisy))
+        found = nnk_image.estimate_noise(noisy, kind="white").sigma[0]
+        yield f"sigma {dtype} {sigma}", digest(found)
     color = picture((60, 70), "float32", 3)
-    levels = nnk_image.estimate_sigma(color, channel_axis=-1, per_channel=True)
+    levels = np.array(nnk_image.estimate_noise(color, channel_axis=-1, kind="white").sigma)
     yield "sigma color", digest(levels)
 
 

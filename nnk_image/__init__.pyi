@@ -28,7 +28,6 @@ from .neighbors import nnk_graph as nnk_graph
 from .neighbors import nnk_neighbors as nnk_neighbors
 from .neighbors import nnk_weights as nnk_weights
 from .noise.estimation import estimate_noise as estimate_noise
-from .noise.estimation import estimate_sigma as estimate_sigma
 from .noise.model import NoiseModel as NoiseModel
 from .spectral.block_gft import block_gft as block_gft
 from .tiled import denoise_tiles as denoise_tiles

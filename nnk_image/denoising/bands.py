@@ -16,7 +16,7 @@ from nnk_image.base.parallel import one_blas_thread, resolve_n_jobs
 from nnk_image.denoising.api import denoise, part_of, warn_of_other_units
 from nnk_image.denoising.methods import METHODS
 from nnk_image.noise.checks import root_mean_square
-from nnk_image.noise.estimation import estimate_sigma
+from nnk_image.noise.estimation import white_level
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.magnitudes import magnitudes
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel, PerChannel
@@ -110,7 +110,7 @@ def denoise_bands(
     residual of a band is smoother than those of the others, the band has signal of its own, such as
     the only image without diffusion weighting. Its sigma is then limited to the median of the
     others. If there are too few bands for this (Ledermann's bound), each band is measured by
-    `estimate_sigma`.
+    itself, as by `estimate_noise` for white noise.
 
     References
     ----------
@@ -282,7 +282,7 @@ def _estimated(image: Image, n: int, covariance: Floats, differences: Floats) ->
         short = int(np.argmin(image.shape))  # the axis of the slices
         valid = None if image.valid is None else np.moveaxis(image.valid, short, 0)
         each = np.moveaxis(np.moveaxis(image.pixels, -1, 0), short + 1, 1)
-        return NoiseModel([estimate_sigma(i, mask=valid, spacing=1.0) for i in each])
+        return NoiseModel([white_level(check_image(i, mask=valid)) for i in each])
     outside = np.eye(bands) - vectors @ vectors.T
     change = np.diagonal(outside @ _divided(differences, levels) @ outside)
     rest = np.diagonal(outside @ _divided(covariance, levels) @ outside)

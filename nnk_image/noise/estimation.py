@@ -1,6 +1,5 @@
 """Noise of an image, estimated from the image alone."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,12 +23,9 @@ from nnk_image.noise.scale import Scale, scales
 from nnk_image.noise.slices import correlation_across_slices
 from nnk_image.noise.trust import MOST, factor, features
 
-Floats = npt.NDArray[np.floating[Any]]
-
 KINDS = ("white", "poisson", "correlated", "rician")
 """Kinds of noise that a caller may specify."""
 
-_MOST_CORRELATION = 0.3  # correlation of neighboring pixels above which `estimate_sigma` warns
 _IN_VOLUMES = 0.8  # multiplies the correlated part in volumes, whose filter itself counts it more
 _FEWEST_SLICES, _MOST_PIXELS = 4, 1 << 21
 """At least this many slices of a volume are used; more, up to this many pixels together."""
@@ -273,82 +269,11 @@ def _is_counts(image: Image) -> bool:
     return values is not None and np.array_equal(values[:3], [0, 1, 2])
 
 
-@one_blas_thread
-def estimate_sigma(
-    image: npt.ArrayLike,
-    *,
-    channel_axis: int | None = None,
-    spacing: float | Sequence[float] | None = None,
-    mask: npt.ArrayLike | None = None,
-    per_channel: bool = False,
-) -> float | Floats:
-    """Estimate the standard deviation of white Gaussian noise in an image.
-
-    White means independent from pixel to pixel and equally strong everywhere; for other noise use
-    `estimate_noise`.
-
-    Parameters
-    ----------
-    image : (H, W) array_like, one axis more with `channel_axis`, or a volume
-        Image of any real dtype, at least 8 pixels high and wide, unless constant. For a volume,
-        slices along its last two axes are used.
-    channel_axis, spacing, mask
-        As in `estimate_noise`.
-    per_channel : bool
-        True returns one estimate per channel, False (default) the mean of those that are not
-        constant.
-
-    Returns
-    -------
-    float, or (C,) ndarray of float64 with `per_channel`
-        In the image's own units; 0 for a constant image. A grayscale image has one channel.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the image is invalid, or has too few pixels.
-
-    Warns
-    -----
-    UserWarning
-        If the noise seems to be correlated between neighbors, so that the estimate is too small.
-
-    References
-    ----------
-    G. Chen, F. Zhu, P. A. Heng, "An efficient statistical method for image noise level estimation",
-    ICCV 2015. Here flat blocks are chosen by some of their frequencies and measured by others, so
-    that the choice does not bias the estimate.
-
-    Examples
-    --------
-    >>> import numpy as np, nnk_image
-    >>> clean = nnk_image.standard_image("camera").astype(float)
-    >>> noisy = clean + np.random.default_rng(0).normal(0, 15, clean.shape)
-    >>> bool(abs(nnk_image.estimate_sigma(noisy) - 15) < 1)
-    True
-    """
-    require_per_pixel(
-        image, channel_axis, lambda itemsize, channels: 2 * itemsize * channels, "estimate_sigma"
-    )
-    spatial_shape(image, channel_axis, spacing is not None)
-    checked = check_image(image, channel_axis, mask)
-    part, places, _ = _distinct_channels(checked)
-    plane = None if part is None else _plane(part)
-    found = measured(plane) if plane else []
-    if not plane or not found:
-        return np.zeros(checked.channels) if per_channel else 0.0
-    sigmas = np.array(model_of(found, plane, 0.0, "white").sigma)
-    down, right = model_of(found, plane, float(factor(features(found)))).neighbor_correlation()
-    if max(right, down) > _MOST_CORRELATION:
-        warnings.warn(
-            "the noise of this image is correlated between neighbors, by "
-            f"{max(right, down):.2f}: estimate_sigma, made for white noise, reads too little; "
-            "use estimate_noise, or denoise(image) without sigma",
-            stacklevel=3,
-        )
-    if not per_channel:
-        return float(sigmas.mean())
-    return np.append(sigmas, 0.0)[places]
+def white_level(image: Image) -> float:
+    """Return the level of white noise of a grayscale image; row and column noise counts too."""
+    plane = _plane(image)
+    found = measured(plane)
+    return model_of(found, plane, 0.0, "white").sigma[0] if found else 0.0
 
 
 def _plane(image: Image) -> Image:

@@ -30,7 +30,7 @@ IMPOSSIBLE = """
         "sgw": lambda x, **given: nnk_image.denoise(x, 10, method="sgw", **given),
         "fast": lambda x, **given: nnk_image.denoise(x, 10, method="fast", **given),
         "no sigma": nnk_image.denoise,
-        "estimate_sigma": nnk_image.estimate_sigma,
+        "estimate_noise": nnk_image.estimate_noise,
         "energy_compaction": nnk_image.energy_compaction,
     }
     dtype = np.dtype(sys.argv[1])

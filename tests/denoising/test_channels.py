@@ -8,7 +8,6 @@ from nnk_image import (
     denoise,
     denoise_tiles,
     estimate_noise,
-    estimate_sigma,
     standard_image,
 )
 
@@ -97,15 +96,6 @@ def test_equal_channels_with_different_given_noise_stay_separate():
     np.testing.assert_array_equal(
         denoise(color, (10, 0, 10), channel_axis=-1)[..., 1], color[..., 1]
     )
-
-
-def test_estimate_sigma_of_redundant_channels():
-    gray = noisy("white")
-    color, _ = stored(gray, "gray, RGBA")
-    sigma = estimate_sigma(gray)
-    assert estimate_sigma(color, channel_axis=-1) == pytest.approx(sigma)
-    found = estimate_sigma(color, channel_axis=-1, per_channel=True)
-    np.testing.assert_allclose(found, [sigma, sigma, sigma, 0])
 
 
 def test_tiles_equal_the_whole_image():

@@ -132,7 +132,6 @@ def test_noise_of_a_sequence_is_estimated():
     clean, noisy = noisy_sequence(25, n=12, side=96)
     model = estimate_noise(noisy)
     assert model.sigma[0] == pytest.approx(25, rel=0.06)
-    assert nnk_image.estimate_sigma(noisy) == pytest.approx(25, rel=0.06)
     known = psnr(clean, denoise(noisy, 25))
     assert psnr(clean, denoise(noisy)) > known - 0.2
 

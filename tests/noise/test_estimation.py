@@ -1,6 +1,5 @@
-"""Tests of `estimate_noise` and `estimate_sigma`: accuracy, and any input."""
+"""Tests of `estimate_noise`: accuracy, and any input."""
 
-import warnings
 from itertools import product
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 from noises import KERNELS, autocovariance, filtered, skimage_picture
 from pictures import axis_of, psnr, rms
 
-from nnk_image import NoiseModel, denoise, estimate_noise, estimate_sigma
+from nnk_image import NoiseModel, denoise, estimate_noise
 
 FAILS = pytest.mark.xfail(strict=True, reason="takes fine texture for noise, or noise for texture")
 """Mark of cases that the estimator does not handle yet."""
@@ -51,7 +50,6 @@ def test_white_noise_in_photographs(name, sigma):
     model = estimate_noise(noisy)
     assert model.sigma[0] == pytest.approx(sigma, rel=0.08)
     assert max(map(abs, model.neighbor_correlation())) < 0.1
-    assert estimate_sigma(noisy) == pytest.approx(sigma, rel=0.1)
     assert psnr(clean, denoise(noisy, model)) > psnr(clean, denoise(noisy, sigma)) - 0.5
 
 
@@ -70,10 +68,8 @@ def test_levels_of_the_channels(name):
     levels = np.array([30.0, 15.0, 20.0])
     noisy = COLOR[name] + levels * filtered(KERNELS["white"], COLOR[name].shape, 8)
     np.testing.assert_allclose(estimate_noise(noisy, channel_axis=-1).sigma, levels, rtol=0.15)
-    found = estimate_sigma(noisy, channel_axis=-1, per_channel=True)
+    found = estimate_noise(noisy, channel_axis=-1, kind="white").sigma
     np.testing.assert_allclose(found, levels, rtol=0.15)
-    mean = estimate_sigma(np.moveaxis(noisy, -1, 0), channel_axis=0)
-    assert mean == pytest.approx(found.mean())
 
 
 @pytest.mark.parametrize("sigma", [6, 9])
@@ -216,15 +212,6 @@ def test_noise_wider_than_a_block(kind):
     assert psnr(MOON, denoise(noisy, model)) > psnr(MOON, denoise(noisy, known)) - 1.5
 
 
-def test_estimate_sigma_warns_of_correlated_noise():
-    with pytest.warns(UserWarning, match="correlated between neighbors") as found:
-        assert estimate_sigma(with_noise(CLOCK, 20, "binomial")) < 10
-    assert found[0].filename == __file__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        estimate_sigma(with_noise(CLOCK, 20))
-
-
 # --- kind --------------------------------------------------------------------------------
 
 
@@ -286,7 +273,7 @@ def test_noise_beside_a_constant_area():
     noisy = clean + np.where(np.arange(160) < 80, 10, 0) * filtered(
         KERNELS["white"], clean.shape, 1
     )
-    assert estimate_sigma(noisy) == pytest.approx(10, rel=0.15)
+    assert estimate_noise(noisy, kind="white").sigma[0] == pytest.approx(10, rel=0.15)
 
 
 @pytest.mark.parametrize("picture", ["microaneurysms.png", "coins.png", "page.png", "ihc.png"])
@@ -343,7 +330,6 @@ def test_units_do_not_matter():
     noisy = with_noise(CLOCK, 15)
     expected = estimate_noise(noisy)
     for factor in (1e-300, 1e-9, 1e9, 1e300):
-        assert estimate_sigma(factor * noisy) == pytest.approx(factor * estimate_sigma(noisy))
         found = estimate_noise(factor * noisy)
         assert found.sigma[0] == pytest.approx(factor * expected.sigma[0], rel=1e-6)
     assert estimate_noise(noisy * 1e-9 + 5).sigma[0] == pytest.approx(
@@ -367,21 +353,17 @@ def test_dtype_hardly_matters(dtype):
 
 
 def test_binary_images():
-    assert estimate_sigma(np.random.default_rng(0).random((90, 90)) > 0.5) == pytest.approx(
-        0.5, 0.1
-    )
+    model = estimate_noise(np.random.default_rng(0).random((90, 90)) > 0.5, kind="white")
+    assert model.sigma[0] == pytest.approx(0.5, 0.1)
 
 
 @pytest.mark.parametrize("shape", [(20, 24, 3), (80, 96, 3), (9, 10, 11, 2)])
 def test_memory_layout_and_channel_axis_do_not_matter(shape):
     image = np.random.default_rng(2).normal(100, 20, shape).astype(np.float32)
     expected = estimate_noise(image, channel_axis=-1)
-    sigma = estimate_sigma(image, channel_axis=-1, per_channel=True)
-    assert sigma.min() > 0
+    assert min(expected.sigma) > 0
     for other in (np.asfortranarray(image), np.flip(np.flip(image).copy())):
         assert estimate_noise(other, channel_axis=-1) == expected
-        found = estimate_sigma(other, channel_axis=-1, per_channel=True)
-        np.testing.assert_array_equal(found, sigma)
     first = np.moveaxis(image, -1, 0)
     assert estimate_noise(first, channel_axis=0) == expected
 
@@ -432,7 +414,7 @@ def test_mask_without_a_complete_block_is_refused(step):
     mask = np.zeros((30, 30), bool)
     mask[:: step[0], :: step[1]] = True
     with pytest.raises(ValueError, match=r"mask leaves no complete block; give sigma"):
-        estimate_sigma(np.random.default_rng(0).random((30, 30)), mask=mask)
+        estimate_noise(np.random.default_rng(0).random((30, 30)), mask=mask)
 
 
 def test_a_mask_of_one_slice():
@@ -446,16 +428,14 @@ def test_a_mask_of_one_slice():
 @pytest.mark.parametrize("shape", [(7, 20), (20, 7), (1, 1000)])
 def test_too_small_images_are_refused(shape):
     image = np.random.default_rng(0).random(shape)
-    for estimate in (estimate_noise, estimate_sigma):
-        with pytest.raises(ValueError, match=r"pixels cannot be estimated: .*8x8 .* or give sigma"):
-            estimate(image)
+    with pytest.raises(ValueError, match=r"pixels cannot be estimated: .*8x8 .* or give sigma"):
+        estimate_noise(image)
 
 
 def test_error_about_small_slices_gives_the_shape_of_the_volume():
     volume = np.random.default_rng(0).random((60, 60, 3))
-    for estimate in (estimate_noise, estimate_sigma):
-        with pytest.raises(ValueError, match=r"1 channel of 60x60x3 pixels .* last two axes"):
-            estimate(volume, spacing=(1, 1, 1))
+    with pytest.raises(ValueError, match=r"1 channel of 60x60x3 pixels .* last two axes"):
+        estimate_noise(volume, spacing=(1, 1, 1))
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (8, 200), (200, 8), (17, 23), (63, 64), (8, 8, 3)])
@@ -487,7 +467,6 @@ def test_a_volume():
     noisy = clean + rng.normal(0, 20, clean.shape)
     model = estimate_noise(noisy)
     assert model.sigma[0] == pytest.approx(20, rel=0.08)
-    assert estimate_sigma(noisy) == pytest.approx(20, rel=0.08)
     mask = np.ones(clean.shape, bool)
     mask[:, 20:60, :50] = False
     masked = estimate_noise(np.where(mask, noisy, np.nan), mask=mask)
@@ -511,7 +490,7 @@ def test_row_and_column_noise():
 
 def test_large_images_are_subsampled():
     image = np.random.default_rng(4).normal(0, 7, (1500, 1400)).astype(np.float32)
-    assert estimate_sigma(image) == pytest.approx(7, rel=0.04)
+    assert estimate_noise(image, kind="white").sigma[0] == pytest.approx(7, rel=0.04)
 
 
 @pytest.mark.parametrize(
@@ -524,6 +503,5 @@ def test_large_images_are_subsampled():
     ],
 )
 def test_bad_input_is_refused(image, options, message):
-    for estimate in (estimate_noise, estimate_sigma):
-        with pytest.raises((TypeError, ValueError), match=message):
-            estimate(image, **options)
+    with pytest.raises((TypeError, ValueError), match=message):
+        estimate_noise(image, **options)
