@@ -6,12 +6,14 @@ from scipy.spatial import KDTree
 from sklearn.datasets import make_swiss_roll
 
 from benchmarks.timing import Table
+from nnk_image import nnk_neighbors
 from nnk_image.learning import intrinsic_dimension
-from nnk_image.neighbors import nnk_scales
 
 N = 4000  # points of a shape
 NOISES = (0.01, 0.02)
 SIGMAS = 0.01 * 2 ** (np.arange(13) / 2)
+N_NEIGHBORS = 30  # candidates of a point, at every scale
+MAX_COHERENCE = 0.5  # similarity of two points above which they are merged
 COUNTS = (5, 10, 20, 40, 80, 160, 320, 640)
 NEAR = 0.1  # largest error of a mean dimension on a plateau
 
@@ -69,11 +71,36 @@ def points(name, noise, seed):
 def scales_of(X):
     """Return the mean dimension and number of neighbors at each scale, shape (2, n_scales)."""
     result = np.full((2, len(SIGMAS)), np.nan)
-    for i, scale in enumerate(nnk_scales(X, sigmas=SIGMAS)):
-        near = scale.neighborhoods
-        values = intrinsic_dimension(near, scale.points), near.n_kept
-        result[:, i] = [np.average(v, weights=scale.counts) for v in values]
+    points, counts = X, np.ones(len(X))
+    for i, sigma in enumerate(SIGMAS):
+        points, counts = merged(points, counts, sigma)
+        if len(points) < 3:  # two would have one link, whatever the width
+            break
+        near = nnk_neighbors(points, min(N_NEIGHBORS, len(points) - 1), sigma=sigma)
+        values = intrinsic_dimension(near, points), near.n_kept
+        result[:, i] = [np.average(v, weights=counts) for v in values]
     return result
+
+
+def merged(points, counts, sigma):
+    """Merge points into their mean until no two are more similar than MAX_COHERENCE.
+
+    `counts` holds the number of original points that each point stands for. In each round, all
+    pairs of points that are each other's nearest are merged. The thesis does not print a rule.
+    """
+    while len(points) > 1:
+        distance, nearest = (part[:, 1] for part in KDTree(points).query(points, 2))
+        own = np.arange(len(points))
+        similar = np.exp(-0.5 * (distance / sigma) ** 2) > MAX_COHERENCE
+        a = np.flatnonzero((nearest[nearest] == own) & (own < nearest) & similar)
+        if len(a) == 0:
+            break
+        b = nearest[a]
+        points, counts = points.copy(), counts.copy()
+        counts[a] += counts[b]
+        points[a] += (counts[b] / counts[a])[:, None] * (points[b] - points[a])
+        points, counts = (np.delete(array, b, axis=0) for array in (points, counts))
+    return points, counts
 
 
 def counts_of(X):

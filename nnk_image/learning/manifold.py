@@ -126,8 +126,7 @@ def intrinsic_dimension(
     The number of neighbors that NNK keeps grows with the dimension: 2 on a curve, about 4 on a
     surface. With `X` it is the number of large eigenvalues of ``sum_j theta_j (x_j - x_i)(x_j -
     x_i)'`` over the neighbors j of point i: 1 on a curve, 2 on a surface. Neighborhoods must then
-    be wider than the noise and narrower than the radius of curvature; `nnk_scales` tries all
-    widths.
+    be wider than the noise and narrower than the radius of curvature.
 
     References
     ----------
