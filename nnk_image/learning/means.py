@@ -16,14 +16,12 @@ from nnk_image.base.image import Array
 from nnk_image.learning.gram import Gram
 from nnk_image.learning.predictors import KernelEstimator
 from nnk_image.neighbors.model import NeighborhoodModel
-from nnk_image.neighbors.options import without_metric
 from nnk_image.neighbors.weights import nnk_weights
 
 _SIGMA_CANDIDATES = 30  # candidates of a point, whose distances give the width if it is a rule
 _KERNEL_VALUES = 1 << 22  # in memory at a time, k^2 for each point that is coded with k atoms
 
 
-@without_metric
 @dataclass(eq=False, repr=False)
 class MeansOptions(KernelEstimator):
     """The options of `NNKMeans` and of the classifier built on it."""

@@ -15,7 +15,7 @@ from nnk_image.base.checks import plain_array
 from nnk_image.base.image import Array
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
-from nnk_image.neighbors.options import KernelOptions, without_metric
+from nnk_image.neighbors.options import KernelOptions
 from nnk_image.neighbors.result import Neighborhoods
 
 _FIRST_CANDIDATES = 32  # candidates in the first search; more if a query chooses all of them
@@ -168,7 +168,6 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         return None
 
 
-@without_metric
 @dataclass(eq=False, repr=False)
 class KStarOptions(NeighborhoodPredictor):
     """The options of k*-nearest neighbors estimators."""

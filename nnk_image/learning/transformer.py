@@ -12,10 +12,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from nnk_image.base.checks import check_choice
 from nnk_image.base.image import Array
 from nnk_image.learning.predictors import NeighborhoodEstimator
-from nnk_image.neighbors.options import SYMMETRIZE, KernelOptions, without_metric
+from nnk_image.neighbors.options import SYMMETRIZE, KernelOptions
 
 
-@without_metric
 @dataclass(eq=False, repr=False)
 class NNKGraphTransformer(
     ClassNamePrefixFeaturesOutMixin, KernelOptions, TransformerMixin, NeighborhoodEstimator

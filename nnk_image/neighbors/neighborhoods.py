@@ -8,11 +8,10 @@ from scipy.sparse import csr_array, sparray, spmatrix
 
 from nnk_image.base.checks import check_choice
 from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
-from nnk_image.neighbors.options import SYMMETRIZE, without_metric
+from nnk_image.neighbors.options import SYMMETRIZE
 from nnk_image.neighbors.result import Neighborhoods, Solved
 
 
-@without_metric
 def nnk_neighbors(
     X: ArrayLike | sparray | spmatrix,
     n_neighbors: int = 30,
@@ -109,7 +108,9 @@ def nnk_neighbors(
         - a sparse (n, N) matrix whose stored entries mark the candidates
 
         If a query has more than `n_neighbors` of them, the most similar are used. The query itself
-        and repeated candidates are skipped.
+        and repeated candidates are skipped. There is no option `metric`: the cosine is a kernel,
+        and for other metrics give ``sklearn.neighbors.NearestNeighbors(metric="cityblock")``, for
+        example.
     n_jobs : int, optional
         Number of threads; None is 1, -1 all processors. The result does not depend on it.
 
@@ -167,7 +168,6 @@ def nnk_neighbors(
     return solved.neighborhoods()
 
 
-@without_metric
 def nnk_graph(
     X: ArrayLike | sparray | spmatrix,
     n_neighbors: int = 30,

@@ -4,17 +4,13 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from functools import wraps
-from inspect import signature
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
 from nnk_image.base.checks import check_choice, check_number
 from nnk_image.neighbors import _core
 
 METHODS = tuple(_core.METHODS)
 SYMMETRIZE = ("min_error", "min_error_onesided", "max", "mean", "min", None)
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class MethodParams(NamedTuple):
@@ -58,38 +54,6 @@ def warn(text: str) -> None:
     warnings.warn(text, stacklevel=level)
 
 
-def without_metric(function: Function) -> Function:
-    """Decorate a function to say what to write instead of `metric`, an option of scikit-learn.
-
-    Of a class, `__init__` is decorated; errors name the subclass that is called.
-    """
-    if isinstance(function, type):
-        function.__init__ = without_metric(function.__init__)  # type: ignore[misc]
-        return function
-    expected = signature(function)
-
-    @wraps(function)
-    def checked(*args: Any, **options: Any) -> Any:
-        name = type(args[0]).__name__ if function.__name__ == "__init__" else function.__name__
-        if "metric" in options and "kernel" in expected.parameters:
-            metric = options["metric"]
-            instead = {"cosine": "kernel='cosine'", "euclidean": "nothing, which is the default"}
-            hint = instead.get(
-                metric,
-                f"neighbors=sklearn.neighbors.NearestNeighbors(metric={metric!r}) for candidates "
-                "by that distance, or your own function as kernel",
-            )
-            raise TypeError(f"metric={metric!r} is no option of {name}; write {hint}")
-        try:
-            expected.bind(*args, **options)
-        except TypeError as error:
-            raise TypeError(f"{name}(): {error}") from None
-        return function(*args, **options)
-
-    return cast(Function, checked)
-
-
-@without_metric
 @dataclass(eq=False, repr=False)
 class KernelOptions:
     """Options of `nnk_neighbors`, and `sigma_scale`, by which the kernel's width is multiplied.

@@ -134,18 +134,6 @@ def test_a_too_small_sigma_warns(sigma, iris):
     assert warned[0].filename == __file__
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_invalid_arguments_name_the_class(name):
-    make = getattr(nnk_image, name)
-    if "KStar" not in name:
-        with pytest.raises(TypeError, match=f"no option of {name}; write kernel='cosine'"):
-            make(metric="cosine")
-    with pytest.raises(TypeError, match=rf"{name}\(\): too many positional arguments"):
-        make(5, "cosine")
-    with pytest.raises(TypeError, match=rf"{name}\(\): .* unexpected keyword argument 'width'"):
-        make(width=5)
-
-
 def test_grid_search_over_a_pipeline(iris):
     X, y = iris
     pipeline = make_pipeline(StandardScaler(), NNKClassifier())
