@@ -165,7 +165,7 @@ IMAGE = noisy(0, 20, most=310)
 @pytest.mark.parametrize("chunks", [IMAGE.shape, 64, ((7, 1, IMAGE.shape[0] - 8), -1)])
 def test_chunks_do_not_change_the_result(chunks):
     array = da.from_array(IMAGE, chunks=chunks)
-    lazy = tiled.denoise(array, 20, method="sgw", max_memory="8MB")
+    lazy = tiled.denoise(array, 20, method="sgw", max_memory="11MB")
     assert (lazy.chunks, lazy.dtype) == (array.chunks, np.float32)
     np.testing.assert_array_equal(lazy.compute(), denoise(IMAGE, 20, method="sgw"))
 
@@ -272,7 +272,7 @@ def test_interrupted_work_is_resumed(n_jobs, tmp_path, monkeypatch):
     image, target = noisy(7, 20, 3, np.uint8, 700), tmp_path / "out.zarr"
     tifffile.imwrite(tmp_path / "in.tif", image, tile=(64, 64), compression="zlib")
     call = tmp_path / "in.tif", target
-    options = {"method": "sgw", "max_memory": 12_000_000 * n_jobs, "n_jobs": n_jobs}
+    options = {"method": "sgw", "max_memory": 21_000_000 * n_jobs, "n_jobs": n_jobs}
     with pytest.raises(Stopped):
         denoise_tiles(*call, 20, progress=stop, **options)
     with pytest.raises(ValueError, match=r"out\.zarr: was begun with another source"):
@@ -327,7 +327,7 @@ def test_a_killed_process_is_resumed(tmp_path):
 import nnk_image
 folder = {str(tmp_path)!r}
 nnk_image.denoise_tiles(folder + "/in.npy", folder + "/out.zarr", 20, method="sgw",
-                        max_memory="8MB")
+                        max_memory="11MB")
 """
     target = tmp_path / "out.zarr"
     with subprocess.Popen([sys.executable, "-P", "-c", code]) as child:
@@ -336,7 +336,7 @@ nnk_image.denoise_tiles(folder + "/in.npy", folder + "/out.zarr", 20, method="sg
             time.sleep(0.01)
         child.kill()
     before = {p: p.stat().st_mtime_ns for p in target.glob("c/*/*") if p.suffix == ""}
-    denoise_tiles(tmp_path / "in.npy", target, 20, method="sgw", max_memory="8MB")
+    denoise_tiles(tmp_path / "in.npy", target, 20, method="sgw", max_memory="11MB")
     assert 1 < sum(p.stat().st_mtime_ns == time for p, time in before.items()) <= len(before)
     expected = denoise(image, 20, method="sgw")
     np.testing.assert_array_equal(zarr.open(target, mode="r")[:], expected)
@@ -445,9 +445,9 @@ def test_nonfinite_values_are_reported_with_their_tile():
     # The advice does not name a mask, which tiles do not support.
     message = r"in the tile that begins at \(\d+, \d+\): 1 of .*\(nan\); replace them$"
     with pytest.raises(ValueError, match=message):
-        denoise_tiles(image, np.empty_like(image), 20, method="sgw", max_memory="8MB")
+        denoise_tiles(image, np.empty_like(image), 20, method="sgw", max_memory="11MB")
     with pytest.raises(ValueError, match=r"\(nan\); replace them$"):
-        denoise_tiles(image, np.empty_like(image), method="sgw", max_memory="8MB")
+        denoise_tiles(image, np.empty_like(image), method="sgw", max_memory="11MB")
 
 
 @pytest.mark.parametrize(
