@@ -188,8 +188,8 @@ def denoise_and_report(
     """Return what `denoise` returns, and the noise that was given or estimated."""
     chosen = METHODS[check_choice("method", method, METHODS)]
     strength = check_positive("strength", strength, "values above 1 denoise more strongly")
-    need = chosen.bytes_per_pixel
-    require_per_pixel(image, channel_axis, lambda _, n: need(n), f"denoise(method={method!r})")
+    need, what = chosen.bytes_per_pixel, f"denoise(method={method!r})"
+    require_per_pixel(image, channel_axis, lambda _, n: need(n, 4), what)  # float64 needs more
     spatial_shape(image, channel_axis, spacing is not None)
     checked = check_image(image, channel_axis, mask)
     relative = relative_spacing(spacing, len(checked.shape))

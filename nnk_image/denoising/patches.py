@@ -257,8 +257,8 @@ def _progress_units(name, shape, channels, correlation):
     return units
 
 
-def _bytes_per_pixel(channels):
-    return 80 + 40 * channels
+def _bytes_per_pixel(channels, itemsize):
+    return 55 + (3 + 5 * channels) * itemsize
 
 
 def _reach(name, shape, channels, spacing=None):

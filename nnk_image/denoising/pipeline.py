@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from nnk_image.base.channels import channel_sources
 from nnk_image.base.image import Image, filled, relative_spacing
+from nnk_image.base.memory import require
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising.low_counts import (
     PoissonUnits,
@@ -190,7 +191,10 @@ def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, ex
     most = (high / 2 - low / 2) / float(scales.min())  # limit of all parts of the image
     units = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
     unit_image = _unit_image(image, np.subtract(units, center, dtype=dtype) / scales, -most, most)
-    denoised = ROUND_METHODS[rounds[0].method].denoise(unit_image, unit_noise, statistics, executor)
+    method = ROUND_METHODS[rounds[0].method]
+    per_pixel = method.bytes_per_pixel(len(channels), unit_image.dtype.itemsize)
+    require(int(per_pixel * math.prod(image.shape)), "denoising, with noise as weak as this,")
+    denoised = method.denoise(unit_image, unit_noise, statistics, executor)
     del unit_image  # to free memory for the result
     denoised = np.multiply(denoised, scales, dtype=dtype)
     denoised += center

@@ -78,26 +78,23 @@ def test_graphs_too_large_for_memory_are_refused(monkeypatch):
         image_graph(noise, window=5, sigma_f=1e-3).adjacency  # noqa: B018
 
 
+@pytest.mark.parametrize(("dtype", "sigma"), [(np.uint8, 0.5), (np.float32, 20.0)])
 @pytest.mark.parametrize(
-    ("dtype", "sigma"),  # weak noise needs float64
-    [(np.uint8, 0.5), (np.float32, 0.5), (np.float32, 20.0), (np.float64, 20.0)],
-)
-@pytest.mark.parametrize(
-    ("method", "channels", "side"),
-    [("fast", 1, 4), ("fast", 3, 4), ("best", 1, 3), ("sgw", 1, 4), ("sgw", 3, 4)],
+    ("method", "channels", "side"), [("fast", 1, 4), ("fast", 3, 3), ("best", 1, 3), ("sgw", 1, 6)]
 )
 def test_peak_memory_of_denoising_matches_the_estimate(method, channels, side, dtype, sigma):
     clean = np.tile(standard_image("camera")[..., None], (side, side, channels))
     noisy = clean + np.random.default_rng(1).normal(0, sigma, clean.shape)
     image = noisy.clip(0, 255).astype(dtype)
     model = NoiseModel(sigma, correlation=np.outer([0.5, 1, 0.5], [0.5, 1, 0.5]))
-    allowed = METHODS[method].bytes_per_pixel(channels) * clean[..., 0].size
+    itemsize = 8 if sigma < 1 else 4  # weak noise needs float64
+    allowed = METHODS[method].bytes_per_pixel(channels, itemsize) * clean[..., 0].size
     for noise in (sigma, model):
         tracemalloc.start()
         denoise(image, noise, method=method, channel_axis=-1, n_jobs=1)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert 0.3 * allowed < peak < 1.1 * allowed
+        assert 0.4 * allowed < peak < 1.1 * allowed
 
 
 def test_peak_memory_for_a_volume_of_low_counts_is_below_the_estimate():
@@ -106,7 +103,7 @@ def test_peak_memory_for_a_volume_of_low_counts_is_below_the_estimate():
     denoise(counts, NoiseModel(gain=1.0), spacing=1, n_jobs=1)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < METHODS["fast"].bytes_per_pixel(1) * counts.size
+    assert peak < METHODS["fast"].bytes_per_pixel(1, 4) * counts.size
 
 
 def test_wavelet_bands_too_large_for_memory_are_refused(monkeypatch):

@@ -25,7 +25,7 @@ def test_tiff_is_denoised_to_zarr_and_reported(capsys, tmp_path, colors):
     status, out, err = run(
         capsys,
         *("denoise", tmp_path / "in.tif", tmp_path / "out.zarr", "--json", report),
-        *("--sigma", 20, "--method", "sgw", "--max-memory", "13MB"),
+        *("--sigma", 20, "--method", "sgw", "--max-memory", "24MB"),
     )
     assert (status, err) == (0, "")
     size = "256x256x3 YXS" if colors else "256x256 YX"

@@ -107,6 +107,6 @@ def test_tiles_equal_the_whole_image():
     color[:, :, 0] = 128
     for image in (color, stored(gray, "gray, RGBA")[0]):
         result = np.empty_like(image)
-        denoise_tiles(image, result, 10, method="sgw", channel_axis=-1, max_memory="12MiB")
+        denoise_tiles(image, result, 10, method="sgw", channel_axis=-1, max_memory="20MiB")
         expected = denoise(image, 10, method="sgw", channel_axis=-1)
         np.testing.assert_array_equal(result, expected)
