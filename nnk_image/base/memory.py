@@ -14,8 +14,8 @@ INDEX32_LIMIT = 2**31 - 1
 """Largest number that indices of 32 bits hold."""
 
 IMAGE_ADVICE = (
-    "use float32, a smaller window, or tiles: nnk_image.denoise_tiles (nnk-image denoise "
-    "--max-memory) for files, nnk_image.tiled for lazy arrays"
+    "use tiles: nnk_image.denoise_tiles (nnk-image denoise --max-memory) for files, "
+    "nnk_image.tiled for lazy arrays; graphs need less in float32, or with a smaller window"
 )
 
 

@@ -48,7 +48,8 @@ def add_command(commands: Any) -> None:
         "--sigma 30 --out comparison.png",
     )
     command.add_argument("--sigma", type=float, default=25.0, help="noise added (default: 25)")
-    command.add_argument("--out", metavar="FILE", default=OUT, help=f"picture (default: {OUT})")
+    about = f"picture (default: {OUT}, which is replaced)"
+    command.add_argument("--out", metavar="FILE", default=OUT, help=about)
     add_overwrite(command)
 
 

@@ -67,10 +67,10 @@ def denoise(
         uncorrelated, or left unchanged if that does not look like noise either. If the estimated
         noise is neither white nor Poisson noise, the result is then corrected by `correct_bias`.
     method : {'fast', 'best', 'sgw'}
-        'fast' (default) and 'best' filter groups of similar patches; 'best' takes six to nine times
-        as long, and three times for volumes, for 0.1 to 0.2 dB. 'sgw' links each pixel to similar
-        ones nearby and keeps only the smooth part of the image on this graph, the 3 lowest of 7
-        spectral graph wavelet bands.
+        'fast' (default) and 'best' filter groups of similar patches; 'best' takes five to nine
+        times as long, and three times for volumes, for 0.1 to 0.2 dB. 'sgw' links each pixel to
+        similar ones nearby and keeps only the smooth part of the image on this graph, the 3 lowest
+        of 7 spectral graph wavelet bands.
     channel_axis : int, optional
         Axis of the channels, such as -1 for RGB. Default: the image has no channels. Constant
         channels, such as alpha, are returned unchanged; if all others are equal, as in a gray image
@@ -96,7 +96,8 @@ def denoise(
         Largest number of threads; None (default) is 1, -1 all. The result does not depend on it.
     progress : bool or callable
         True shows a progress bar; a callable is called with ``(done, total)``, two ints in the same
-        unit of work; default False. It restarts if the image is denoised twice, see `sigma`.
+        unit of work; default False. It restarts if the image is denoised twice, see
+        `sigma`, and a bar for each channel if they are independent.
 
     Returns
     -------
@@ -109,7 +110,8 @@ def denoise(
     TypeError, ValueError
         If image, sigma or an option is invalid; the message names it and says what to do.
     MemoryError
-        If the image is too large; raised before memory is allocated. Use `denoise_tiles` instead.
+        If the image is too large; raised before most of the memory is allocated. Use
+        `denoise_tiles` instead.
 
     Warns
     -----
@@ -131,9 +133,10 @@ def denoise(
     channels that has the least noise, and color differences; similar patches are searched in the
     luminance.
 
-    'sgw' follows [2]_, section 3.1.3.2, with three changes: the graph compares the smoothed
+    'sgw' follows [2]_, section 3.1.3.2, with four changes: the graph compares the smoothed
     surroundings of pixels instead of pixels; the Laplacian is ``(D + tau I)^-1 (D - W)`` with tau
-    near the mean degree [3]_; the polynomial filter is damped so as not to overshoot (Jackson).
+    near the mean degree [3]_; the polynomial filter is damped so as not to overshoot (Jackson),
+    and scaled so that constant images do not change.
 
     A sigma below a millionth of half the image's range counts as 0.
 
@@ -188,9 +191,9 @@ def denoise_and_report(
     """Return what `denoise` returns, and the noise that was given or estimated."""
     chosen = METHODS[check_choice("method", method, METHODS)]
     strength = check_positive("strength", strength, "values above 1 denoise more strongly")
+    axes = len(spatial_shape(image, channel_axis, spacing is not None))
     need, what = chosen.bytes_per_pixel, f"denoise(method={method!r})"
-    require_per_pixel(image, channel_axis, lambda _, n: need(n, 4), what)  # float64 needs more
-    spatial_shape(image, channel_axis, spacing is not None)
+    require_per_pixel(image, channel_axis, lambda _, n: need(n, 4, axes), what)
     checked = check_image(image, channel_axis, mask)
     relative = relative_spacing(spacing, len(checked.shape))
     _check_guide(guide, method, checked.shape)

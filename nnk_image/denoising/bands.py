@@ -131,10 +131,11 @@ def denoise_bands(
     >>> bool(np.mean((denoised - clean) ** 2) < 0.01 * np.mean((noisy - clean) ** 2))
     True
     """
-    own = METHODS[check_choice("method", method, METHODS)].bytes_per_pixel
+    chosen = METHODS[check_choice("method", method, METHODS)]
     resolve_n_jobs(n_jobs)
     cubes = 1 + bool(getattr(sigma, "rician", 0))
-    require_per_pixel(cube, axis, lambda b, n: b * (cubes * n + 2) + own(1, b), "denoise_bands")
+    own = chosen.bytes_per_pixel(1, 8, np.ndim(cube) - 1)
+    require_per_pixel(cube, axis, lambda b, n: b * (cubes * n + 2) + own, "denoise_bands")
     image = check_image(cube, axis, mask)
     noise = None if sigma is None else _given(sigma, image)
     # With a spacing, a component of shape (D, H, 3) is a volume and not taken for a color image.

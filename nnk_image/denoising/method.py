@@ -26,8 +26,8 @@ class Method:
         ``reach(shape, channels, spacing)`` returns the `Reach`: the overlap that a tile needs,
         and where tiles may begin.
     bytes_per_pixel : callable
-        ``bytes_per_pixel(channels, itemsize)`` returns the measured peak memory in bytes, without
-        the image itself, given the bytes of a value of the image with unit noise.
+        ``bytes_per_pixel(channels, itemsize, axes)`` returns the measured peak memory in bytes,
+        without the image itself, given the bytes of a value of the image with unit noise.
     uneven : bool
         Whether it supports noise levels that differ across the image.
     """
@@ -35,5 +35,5 @@ class Method:
     denoise: Callable[..., Any]
     progress_units: Callable[[tuple[int, ...], int, float], float]
     reach: Callable[..., Reach]
-    bytes_per_pixel: Callable[[int, int], float]
+    bytes_per_pixel: Callable[[int, int, int], float]
     uneven: bool = True

@@ -60,7 +60,7 @@ class TiledDenoising:
         self.noise = self._estimated() if sigma is None else self._checked(sigma)
         self.given = None if sigma is None else self.noise.to_json()
         itemsize = layout.dtype.itemsize
-        per_pixel = chosen.bytes_per_pixel(layout.channels, 8)
+        per_pixel = chosen.bytes_per_pixel(layout.channels, 8, len(layout.shape))
         per_pixel += _COPIES_OF_TILE * layout.channels * itemsize
         reach = chosen.reach(layout.shape, layout.channels, self.spacing)
         most_pixels = max_bytes / per_pixel

@@ -257,7 +257,7 @@ def _progress_units(name, shape, channels, correlation):
     return units
 
 
-def _bytes_per_pixel(channels, itemsize):
+def _bytes_per_pixel(channels, itemsize, axes):
     return 55 + (3 + 5 * channels) * itemsize
 
 

@@ -190,10 +190,11 @@ def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, ex
     scales = np.minimum(sigmas, float(np.finfo(dtype).max) / 16).astype(dtype)
     most = (high / 2 - low / 2) / float(scales.min())  # limit of all parts of the image
     units = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
-    unit_image = _unit_image(image, np.subtract(units, center, dtype=dtype) / scales, -most, most)
     method = ROUND_METHODS[rounds[0].method]
-    per_pixel = method.bytes_per_pixel(len(channels), unit_image.dtype.itemsize)
+    itemsize = _unit_dtype(-most, most).itemsize
+    per_pixel = method.bytes_per_pixel(len(channels), itemsize, len(image.shape))
     require(int(per_pixel * math.prod(image.shape)), "denoising, with noise as weak as this,")
+    unit_image = _unit_image(image, np.subtract(units, center, dtype=dtype) / scales, -most, most)
     denoised = method.denoise(unit_image, unit_noise, statistics, executor)
     del unit_image  # to free memory for the result
     denoised = np.multiply(denoised, scales, dtype=dtype)
@@ -281,12 +282,17 @@ def without_single_axes(image: Image, noise: NoiseModel, spacing):
 
 
 def _unit_image(image, pixels, low=None, high=None):
-    """Return the image with (..., C) pixels in units of the noise, in the dtype that suffices.
+    """Return the image with (..., C) pixels in units of the noise.
 
     `low` and `high` limit the values of the whole image; by default they are those of `pixels`.
     """
     pixels = filled(pixels, image.valid)
     low, high = (float(pixels.min()), float(pixels.max())) if low is None else (low, high)
-    dtype = np.dtype(np.float32 if high - low <= FLOAT32_RANGE else np.float64)
+    dtype = _unit_dtype(low, high)
     pixels = np.ascontiguousarray(pixels, dtype)
     return replace(image, pixels=pixels, dtype=dtype, low=low, high=high)
+
+
+def _unit_dtype(low, high):
+    """Return the dtype that suffices for values in units of the noise."""
+    return np.dtype(np.float32 if high - low <= FLOAT32_RANGE else np.float64)

@@ -126,7 +126,8 @@ def check_residual(
     (True, False)
     """
     noisy, clean = checked_pair(image, denoised, channel_axis, mask)
-    spatial_shape(image, channel_axis, noisy.shape[-1] >= _SIDE)  # narrower ones have no blocks
+    volume = f"a last axis of at least {_SIDE} pixels"  # narrower ones have no blocks
+    spatial_shape(image, channel_axis, noisy.shape[-1] >= _SIDE, volume)
     noise = None if sigma is None else given_noise(sigma, noisy)
     structure = structure_removed(noisy, clean.pixels, noise)
     kurtosis = kurtosis_removed(noisy, clean.pixels)

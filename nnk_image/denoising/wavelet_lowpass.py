@@ -149,8 +149,8 @@ def _coefficients():
     return coefficients / np.polynomial.chebyshev.chebval(-1.0, coefficients[0])
 
 
-def _bytes_per_pixel(channels, itemsize):
-    return (15 + 4 * channels) * itemsize
+def _bytes_per_pixel(channels, itemsize, axes):
+    return ((15 if axes == 2 else 65) + 4 * channels) * itemsize
 
 
 METHOD = Method(denoise, _progress_units, _reach, _bytes_per_pixel, uneven=False)

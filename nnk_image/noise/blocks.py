@@ -53,6 +53,8 @@ def usable_pixels(pixels, valid):
 
 def constant_pixels(pixels):
     """Return (H, W) bools: pixels of those 3 x 3 squares that are constant in all channels."""
+    if min(pixels.shape[:2]) < 3:
+        return np.zeros(pixels.shape[:2], bool)
     channels = np.moveaxis(pixels, -1, 0)
     as_above = np.all([c[1:] == c[:-1] for c in channels], axis=0)
     as_left = np.all([c[:, 1:] == c[:, :-1] for c in channels], axis=0)

@@ -88,7 +88,7 @@ def test_peak_memory_of_denoising_matches_the_estimate(method, channels, side, d
     image = noisy.clip(0, 255).astype(dtype)
     model = NoiseModel(sigma, correlation=np.outer([0.5, 1, 0.5], [0.5, 1, 0.5]))
     itemsize = 8 if sigma < 1 else 4  # weak noise needs float64
-    allowed = METHODS[method].bytes_per_pixel(channels, itemsize) * clean[..., 0].size
+    allowed = METHODS[method].bytes_per_pixel(channels, itemsize, 2) * clean[..., 0].size
     for noise in (sigma, model):
         tracemalloc.start()
         denoise(image, noise, method=method, channel_axis=-1, n_jobs=1)
@@ -103,7 +103,7 @@ def test_peak_memory_for_a_volume_of_low_counts_is_below_the_estimate():
     denoise(counts, NoiseModel(gain=1.0), spacing=1, n_jobs=1)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < METHODS["fast"].bytes_per_pixel(1, 4) * counts.size
+    assert peak < METHODS["fast"].bytes_per_pixel(1, 4, 3) * counts.size
 
 
 def test_wavelet_bands_too_large_for_memory_are_refused(monkeypatch):

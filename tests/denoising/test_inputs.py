@@ -198,7 +198,7 @@ def test_little_memory_changes_nothing_and_too_little_is_refused(method, monkeyp
         patch.setattr(memory, "require", lambda n_bytes, *_: asked.append(n_bytes))
         expected = denoise(image, 25, method=method)
     monkeypatch.setattr(memory, "SMALL", 0)
-    assert asked[0] == image.size * METHODS[method].bytes_per_pixel(1, 4)
+    assert asked[0] == image.size * METHODS[method].bytes_per_pixel(1, 4, 2)
     monkeypatch.setattr(memory, "available", lambda: int(1.2 * max(asked)))
     np.testing.assert_array_equal(denoise(image, 25, method=method), expected)
     monkeypatch.setattr(memory, "available", lambda: int(0.9 * asked[0]))

@@ -77,6 +77,15 @@ def test_column_noise_alone(channels):
     assert rms(denoised[..., 0]) < 0.25 * rms(noisy)
 
 
+@pytest.mark.parametrize("shape", [(1, 1), (1, 40), (300, 1), (2, 2), (64, 64, 1)])
+def test_constant_images_of_any_size_are_returned_unchanged(shape):
+    image = np.full(shape, 5.0)
+    np.testing.assert_array_equal(nnk_image.denoise(image), image)
+    structure, kurtosis, is_noise = nnk_image.check_residual(image, image)
+    assert np.isnan([structure, kurtosis]).all()
+    assert is_noise
+
+
 def test_constant_images_have_no_noise():
     assert estimate_noise(np.full((3, 3), 7)).sigma == (0,)
     assert estimate_noise(np.full((5, 6, 3), 7), channel_axis=-1).sigma == (0, 0, 0)
