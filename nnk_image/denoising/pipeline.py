@@ -194,9 +194,11 @@ def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, ex
     itemsize = _unit_dtype(-most, most).itemsize
     per_pixel = method.bytes_per_pixel(len(channels), itemsize, len(image.shape))
     require(int(per_pixel * math.prod(image.shape)), "denoising, with noise as weak as this,")
-    unit_image = _unit_image(image, np.subtract(units, center, dtype=dtype) / scales, -most, most)
+    units = filled(np.subtract(units, center, dtype=dtype) / scales, image.valid)
+    unit_image = _unit_image(image, units, -most, most)
+    del units  # to free memory, and again before the result is allocated
     denoised = method.denoise(unit_image, unit_noise, statistics, executor)
-    del unit_image  # to free memory for the result
+    del unit_image
     denoised = np.multiply(denoised, scales, dtype=dtype)
     denoised += center
     return denoised
@@ -286,7 +288,6 @@ def _unit_image(image, pixels, low=None, high=None):
 
     `low` and `high` limit the values of the whole image; by default they are those of `pixels`.
     """
-    pixels = filled(pixels, image.valid)
     low, high = (float(pixels.min()), float(pixels.max())) if low is None else (low, high)
     dtype = _unit_dtype(low, high)
     pixels = np.ascontiguousarray(pixels, dtype)
