@@ -191,9 +191,9 @@ def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, ex
     most = (high / 2 - low / 2) / float(scales.min())  # limit of all parts of the image
     units = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
     method = ROUND_METHODS[rounds[0].method]
-    itemsize = _unit_dtype(-most, most).itemsize
-    per_pixel = method.bytes_per_pixel(len(channels), itemsize, len(image.shape))
-    require(int(per_pixel * math.prod(image.shape)), "denoising, with noise as weak as this,")
+    working = _unit_dtype(-most, most)
+    per_pixel = method.bytes_per_pixel(len(channels), working.itemsize, len(image.shape))
+    require(int(per_pixel * math.prod(image.shape)), f"denoising in {working}")
     units = filled(np.subtract(units, center, dtype=dtype) / scales, image.valid)
     unit_image = _unit_image(image, units, -most, most)
     del units  # to free memory, and again before the result is allocated

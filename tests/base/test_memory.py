@@ -97,6 +97,16 @@ def test_peak_memory_of_denoising_matches_the_estimate(method, channels, side, d
         assert 0.4 * allowed < peak < 1.1 * allowed
 
 
+def test_weak_noise_which_needs_float64_needs_more_memory(monkeypatch):
+    image = standard_image("camera").astype(float)
+    need = METHODS["fast"].bytes_per_pixel
+    monkeypatch.setattr(memory, "SMALL", 0)
+    monkeypatch.setattr(memory, "available", lambda: int(1.1 * need(1, 4, 2) * image.size))
+    denoise(image, 2.0)
+    with pytest.raises(MemoryError, match=r"denoising in float64 needs at least .*denoise_tiles"):
+        denoise(image, 1.0)
+
+
 def test_peak_memory_for_a_volume_of_low_counts_is_below_the_estimate():
     counts = np.random.default_rng(0).poisson(2.5, (40, 64, 64)).astype(np.uint8)
     tracemalloc.start()
