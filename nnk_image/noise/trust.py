@@ -5,7 +5,7 @@ import numpy as np
 from nnk_image.noise.scale import share_of_texture
 
 MOST = 2.6
-WEIGHTS = (-1.73, 5.62, 2.9, -2.63, -2.33, 1.11)
+WEIGHTS = (3.41, 2.65, 2.7, -2.5, -2.21, 1.27)
 """Largest factor of the correlated part; constants and weights of `features` in the function
 `factor`, fitted by ``python -m benchmarks.noise_fit``."""
 
@@ -59,7 +59,7 @@ def factor(found, weights=WEIGHTS):
     the least noise, and because noise that remains in an image is more disturbing than the loss of
     as much texture.
     """
-    beyond = weights[0] + weights[1] * found[..., 0]
+    beyond = weights[0] + weights[1] * np.log(np.maximum(found[..., 0], 1e-9))
     noise = weights[2] + found[..., 1:] @ np.array(weights[3:])
     return MOST / (1 + np.exp(-beyond)) / (1 + np.exp(-noise))
 
