@@ -5,7 +5,7 @@ import numpy as np
 from nnk_image.noise.scale import share_of_texture
 
 MOST = 2.6
-WEIGHTS = (3.41, 2.65, 2.7, -2.5, -2.21, 1.27)
+WEIGHTS = (3.51, 2.85, 2.93, -2.65, -2.33, 1.11)
 """Largest factor of the correlated part; constants and weights of `features` in the function
 `factor`, fitted by ``python -m benchmarks.noise_fit``."""
 
