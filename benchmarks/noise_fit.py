@@ -59,7 +59,7 @@ class Trial:
         Camera, or image to which noise was added.
     noisy : float
         PSNR of the noisy picture, in dB.
-    features : ndarray of 4 floats
+    features : ndarray of 5 floats
         `nnk_image.noise.trust.features` of the noisy picture.
     scores : ndarray of floats
         PSNR of the result with each of the `FACTORS`, in dB.

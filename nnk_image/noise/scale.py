@@ -85,6 +85,8 @@ class Scale:
     flatness: float  # log ratio of the flattest tenth's energy to the median; noise: -0.2 to -0.5
     elasticity: Floats  # (3,) growth of the energies at low and high frequencies, and of white
     # noise, with the energy of the other part, in flat blocks: 0 for noise, 1 for texture
+    turns: float  # how much the direction of the luminance's low frequencies changes from bin to
+    # bin; 0 for noise, whose spectrum is the same in all bins
 
     @classmethod
     def of(
@@ -101,6 +103,7 @@ class Scale:
         rotation = cosine_matrix(coefficients.shape[1])
         covariances = _covariances(coefficients, flattest(energies, bins, _FLATTEST))
         levels, spectra = _levels_and_spectra(covariances)
+        turns = _turns(covariances[:, :, 0, 0])
         covariances = rotation.T @ covariances @ rotation
         if matrix is None:
             traces = np.trace(covariances, axis1=2, axis2=3)[..., None, None]
@@ -135,6 +138,7 @@ class Scale:
             (float(brightness.min()), float(brightness.max())),
             _flatness(whitened),
             _elasticity(whitened, luminance, directions),
+            turns,
         )
 
     @property
@@ -233,6 +237,16 @@ def _levels_and_spectra(covariances: Floats) -> tuple[Floats, Floats]:
     levels, spectra = np.exp(levels[..., 0]), np.exp(spectra[:, 0])
     means = spectra.mean(axis=1, keepdims=True)
     return levels * means, spectra / means
+
+
+def _turns(variances: Floats) -> float:
+    """Return the standard deviation over the bins of the log power down less that to the right.
+
+    It is that of the mean logarithms of the (B, frequencies) variances at low frequencies.
+    """
+    power = np.log(np.maximum(variances, 1e-4 * np.median(variances) + epsilon(variances)))
+    down, right = (power[:, part & ~_HIGH].mean(axis=1) for part in (U > V, V > U))
+    return float(np.std(down - right))
 
 
 def share_of_texture(elasticity: Any) -> Any:

@@ -5,9 +5,11 @@ import numpy as np
 from nnk_image.noise.scale import share_of_texture
 
 MOST = 2.6
-WEIGHTS = (3.51, 2.85, 2.93, -2.65, -2.33, 1.11)
-"""Largest factor of the correlated part; constants and weights of `features` in the function
-`factor`, fitted by ``python -m benchmarks.noise_fit``."""
+"""Largest factor of the correlated part."""
+
+WEIGHTS = (0.85, 3.45, 2.7, -2.13, -1.5, 0.91, -2.74)
+"""Constant and weight of the excess; constant and weights of the other `features`. These and `MOST`
+are fitted by ``python -m benchmarks.noise_fit``."""
 
 CLEAR = 0.6 * MOST  # factor above which noise is clearly there
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
@@ -18,9 +20,10 @@ _LEAST_EXCESS = 0.02  # least share of a variance that counts as beyond white no
 
 
 def features(scales):
-    """Return four features that distinguish noise from texture, given the list of `Scale`.
+    """Return five features that distinguish noise from texture, given the list of `Scale`.
 
-    - Excess: logarithm of the level in the flattest blocks over that of white noise, 0 to 1.5.
+    - Excess: logarithm of the variance in the flattest blocks beyond that of white noise, relative
+      to that of white noise, -5 to 3.
     - Growth: logarithm of the level at half the size over that at full size, 0 to 2.5. It is 0 for
       white noise, and largest for texture.
     - Elasticity times the logarithm of the level relative to the contrast. It is small for noise:
@@ -28,17 +31,19 @@ def features(scales):
     - Chroma: logarithm of its level relative to the luminance, over a typical one. Channels share
       texture, but hardly noise. It is the sum of that at half the size, -1.5 to 2, and that at a
       quarter, 0 to 2, where noise remains if a camera has smoothed the colors. 0 in a gray image.
+    - Turns, at most 1: how much the direction of the spectrum changes with the brightness. Noise
+      has the same spectrum everywhere.
     """
     full, half, quarter = (scales[min(i, len(scales) - 1)] for i in range(3))
     level, white = full.typical[0], full.typical_white.mean()
-    beyond = np.log(level * np.median(full.spectra[0]) / max(white, 1e-12)) / 2
+    beyond = level * np.median(full.spectra[0]) / max(white, 1e-12) - 1
+    excess = np.clip(np.log(max(beyond, 1e-12)), -5, 3)
     medians = [max(np.median(scale.levels[0]), 1e-24) for scale in (full, half)]
     growth = np.log(medians[1] / medians[0]) / 2
     elasticity = np.clip(full.elasticity[:2], 0, 1).mean()
     strong = min(3.0, _strength(level, full.contrast)) * elasticity
-    found = np.clip(beyond, 0, 1.5), np.clip(growth, 0, 2.5), strong
     chroma = np.clip(_chroma(half), -1.5, 2) + np.clip(_chroma(quarter), 0, 2)
-    return np.array([*found, chroma])
+    return np.array([excess, np.clip(growth, 0, 2.5), strong, chroma, min(1.0, full.turns)])
 
 
 def _chroma(scale):
@@ -59,7 +64,7 @@ def factor(found, weights=WEIGHTS):
     the least noise, and because noise that remains in an image is more disturbing than the loss of
     as much texture.
     """
-    beyond = weights[0] + weights[1] * np.log(np.maximum(found[..., 0], 1e-9))
+    beyond = weights[0] + weights[1] * found[..., 0]
     noise = weights[2] + found[..., 1:] @ np.array(weights[3:])
     return MOST / (1 + np.exp(-beyond)) / (1 + np.exp(-noise))
 
