@@ -7,7 +7,7 @@ from nnk_image.noise.scale import share_of_texture
 MOST = 2.6
 """Largest factor of the correlated part."""
 
-WEIGHTS = (0.85, 3.45, 2.7, -2.13, -1.5, 0.91, -2.74)
+WEIGHTS = (0.77, 3.39, 2.76, -2.15, -1.56, 0.91, -2.79)
 """Constant and weight of the excess; constant and weights of the other `features`. These and `MOST`
 are fitted by ``python -m benchmarks.noise_fit``."""
 
