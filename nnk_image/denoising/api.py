@@ -27,7 +27,7 @@ from nnk_image.denoising.residual import is_noise, kurtosis_removed, structure_r
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.clipping import Extremes, unclip
 from nnk_image.noise.estimation import estimated_noise
-from nnk_image.noise.given import given_noise
+from nnk_image.noise.given import given_noise, many_below_offset
 from nnk_image.noise.model import NoiseModel, PerChannel, with_levels
 from nnk_image.noise.trust import CLEAR
 
@@ -60,12 +60,13 @@ def denoise(
     sigma : float, sequence of one float per channel, ndarray or NoiseModel, optional
         Standard deviation of the noise, in the image's own units (25 for values from 0 to 255,
         25/255 for values from 0 to 1). With 0 a channel is returned unchanged. An array of the
-        image's shape without channels gives that of each pixel, above 0, for all channels; 'sgw'
-        accepts none that varies. A `NoiseModel` describes Poisson, correlated, or row and column
-        noise. Default: the noise is estimated by `estimate_noise`. If what is removed does not look
-        like noise to `check_residual`, the image is denoised again as if the noise were
-        uncorrelated, or left unchanged if that does not look like noise either. If the estimated
-        noise is neither white nor Poisson noise, the result is then corrected by `correct_bias`.
+        image's shape without channels gives that of each pixel for all channels, above 0 unless
+        masked; 'sgw' accepts none that varies. A `NoiseModel` describes Poisson, correlated, or row
+        and column noise. Default: the noise is estimated by `estimate_noise`. If what is removed
+        does not look like noise to `check_residual`, the image is denoised again as if the noise
+        were uncorrelated, or left unchanged if that does not look like noise either. If the
+        estimated noise is neither white nor Poisson noise, the result is then corrected by
+        `correct_bias`.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes five to nine
         times as long, and three times for volumes, for 0.1 to 0.2 dB. 'sgw' links each pixel to
@@ -285,7 +286,15 @@ def part_of(progress: Any, part: int, parts: int) -> Any:
 
 
 def warn_of_other_units(noise: NoiseModel, image: Image) -> None:
-    """Warn if the noise exceeds the range of the image: a wrong unit would erase the image."""
+    """Warn if the noise or its offset does not fit the image, which it would erase."""
+    if many_below_offset(noise, image):
+        offset = ", ".join(f"{value:g}" for value in noise.offset)
+        warnings.warn(
+            f"many pixels, down to {image.low:.4g}, are far below the offset={offset} of the noise "
+            "model, the value without light, and become at least that; if the offset was "
+            "subtracted from the image before, leave it out of the model",
+            stacklevel=5,
+        )
     level, floats = min(noise.sigma), image.pixels.dtype.kind == "f"
     up_to_1 = floats and level >= 1 and -1 <= image.low < image.high <= 2
     if up_to_1 or level > image.high - image.low > 0:

@@ -15,9 +15,9 @@ from nnk_image.base.parallel import one_blas_thread
 from nnk_image.noise.blocks import SIDE, constant_pixels, is_drawing, usable_pixels
 from nnk_image.noise.clipping import few_values
 from nnk_image.noise.fit import model_of
-from nnk_image.noise.levels import UNCERTAINTY, noise_of_levels
+from nnk_image.noise.levels import noise_of_levels
 from nnk_image.noise.model import NoiseModel
-from nnk_image.noise.photons import photon_values
+from nnk_image.noise.photons import photon_noise
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
 from nnk_image.noise.scale import Scale, scales
 from nnk_image.noise.slices import correlation_across_slices
@@ -198,8 +198,8 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
     """Estimate the noise of an image whose channels differ and are not constant."""
     rows = columns = 0.0
     plane = _plane(image)
-    if kind in (None, "poisson") and (values := photon_values(plane)):
-        return NoiseModel([0.0] * len(values), gain=values, uncertainty=UNCERTAINTY), 0.0
+    if kind in (None, "poisson") and (model := photon_noise(plane)):
+        return model, 0.0
     if plane.shape == image.shape:
         rows, columns = row_column_levels(plane)
         if rows or columns:
@@ -264,9 +264,9 @@ def measured(image: Image) -> list[Scale]:
 
 
 def _is_counts(image: Image) -> bool:
-    """Whether the values are few and start with 0, 1, 2: counts may be constant despite noise."""
+    """Whether the values are few and start like 0, 1, 2: counts may be constant despite noise."""
     values = few_values(image.pixels if image.valid is None else image.pixels[image.valid])
-    return values is not None and np.array_equal(values[:3], [0, 1, 2])
+    return values is not None and np.array_equal(np.diff(values[:3].astype(float)), [1, 1])
 
 
 def white_level(image: Image) -> float:

@@ -16,6 +16,7 @@ from nnk_image.base.image import Image
 from nnk_image.noise.autocovariance import correlation_of
 from nnk_image.noise.blocks import SIDE, U, V
 from nnk_image.noise.brightness import CHANGE, Line
+from nnk_image.noise.given import many_below_offset
 from nnk_image.noise.levels import UNCERTAINTY
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 from nnk_image.noise.scale import Scale, cosines
@@ -30,7 +31,7 @@ _LEAST_CHROMA = 0.5  # least level of the color differences, relative to that of
 _MOST_RAISED = 100  # limit of the factor that raises their variances: they are 0 in gray pictures
 _NEGLIGIBLE = 0.04  # correlation below which noise counts as white
 _LEAST_FACTOR = 0.1  # least level at any brightness, relative to the typical one
-_DARK, _FAR = 0.001, 5.0  # largest share of pixels that are so many noise levels below an offset
+_STANDARD_ERRORS = 2  # standard errors of the mean of a block by which negative ones are below 0
 _UNCERTAINTY = UNCERTAINTY, 0.3  # relative errors of the levels of white and of correlated noise
 
 
@@ -88,7 +89,7 @@ def _with_brightness(
     line = Line.through(full.brightness, variances, powers=(1,) if kind == "poisson" else (1, 2))
     if image.channels == 1 and (kind == "poisson" or line.grows(*full.range)):
         poisson = _poisson(line, model, image, full.range[0])
-        if kind == "poisson" or _is_possible(poisson, image):
+        if kind == "poisson" or not many_below_offset(poisson, image):
             return poisson
     brightness = image.center + image.half_range * full.brightness
     rises = np.all(np.diff(brightness) > 0)
@@ -104,22 +105,20 @@ def _poisson(line: Line, model: NoiseModel, image: Image, darkest: float) -> Noi
     """Return the model as Poisson noise, given the line through the variances.
 
     It is that of the image scaled to -1..1, like the brightness of the `darkest` block, which is an
-    upper bound of the offset, the value without light.
+    upper bound of the offset, the value without light. The offset is not negative, unless blocks
+    are: then a background was subtracted, and it is where the line reaches 0.
     """
     half, center = image.half_range, image.center
     slope = max(line.slope, 1e-6 * abs(line.intercept), 1e-12)
     at_zero = line.intercept - slope * (center / half)
-    read, offset = half * np.sqrt(max(at_zero, 0)), -half * min(at_zero, 0) / slope
-    offset = min(offset, max(0.0, center + half * darkest))
+    read, offset = half * np.sqrt(max(at_zero, 0)), -half * at_zero / slope
+    lowest = center + half * darkest
+    if lowest < -_STANDARD_ERRORS * read / SIDE:
+        read = 0.0
+    else:
+        offset, lowest = max(offset, 0.0), max(lowest, 0.0)
+    offset = min(offset, lowest)
     return replace(model, sigma=(read,), gain=(half * slope,), offset=(offset,))
-
-
-def _is_possible(poisson: NoiseModel, image: Image) -> bool:
-    """Whether hardly any pixel is so far below the offset that noise cannot explain it."""
-    some = image.pixels.ravel()[:: 1 + (image.pixels.size >> 18)]
-    (gain,), (read,), (offset,) = poisson.gain, poisson.sigma, poisson.offset
-    level = np.sqrt(gain * max(image.center - offset, 0) + read**2)
-    return bool(np.quantile(some, _DARK) >= offset - _FAR * level)
 
 
 def by_brightness(full: Scale, white: float, correlated: float, most: Any) -> Floats:

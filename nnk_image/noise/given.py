@@ -1,9 +1,13 @@
 """Noise that a caller specifies, checked against the image."""
 
+from typing import Any
+
 import numpy as np
 
 from nnk_image.base.image import Image
 from nnk_image.noise.model import NoiseModel, PerChannel
+
+_DARK, _FAR = 0.001, 5.0  # share of pixels that is many, and how many noise levels are far
 
 
 def given_noise(sigma: PerChannel | NoiseModel, image: Image) -> NoiseModel:
@@ -22,11 +26,20 @@ def given_noise(sigma: PerChannel | NoiseModel, image: Image) -> NoiseModel:
     if isinstance(sigma, NoiseModel):
         model = sigma
     elif isinstance(sigma, np.ndarray) and sigma.ndim > 1:
-        model = NoiseModel(levels=sigma)
+        model = NoiseModel(levels=_levels(sigma, image))
     else:
         model = NoiseModel(sigma)
     _check_fits(model, image)
     return model
+
+
+def _levels(levels: Any, image: Image) -> Any:
+    """Return the levels of all pixels, with any positive number where the image is masked."""
+    if image.valid is None or levels.shape != image.shape:
+        return levels
+    levels = np.ma.getdata(levels)
+    known = levels[image.valid]
+    return np.where(image.valid, levels, known[0] if known.size else 1)
 
 
 def _check_fits(model: NoiseModel, image: Image) -> None:
@@ -61,6 +74,17 @@ def _check_fits(model: NoiseModel, image: Image) -> None:
             f"row and column noise (rows={model.rows:g}, columns={model.columns:g}) is removed "
             f"from images of 2 axes, this one has {len(image.shape)}: denoise its slices one by one"
         )
+
+
+def many_below_offset(noise: NoiseModel, image: Image) -> bool:
+    """Whether many pixels are so far below the offset that noise cannot explain it."""
+    some = image.pixels if image.valid is None else image.pixels[image.valid]
+    some = some.reshape(-1, image.channels)[:: 1 + (some.size >> 18)].astype(np.float64)
+    gain, read, offset = (np.array(v) for v in (noise.gain, noise.sigma, noise.offset))
+    with np.errstate(over="ignore"):
+        level = np.sqrt(gain * np.maximum(image.center - offset, 0) + read**2)
+    below = np.quantile(some, _DARK, axis=0) < offset - _FAR * level
+    return bool(np.any(below & (gain > 0)))
 
 
 def check_magnitudes(image: Image) -> None:

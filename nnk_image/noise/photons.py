@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.image import Image
+from nnk_image.noise.levels import UNCERTAINTY
+from nnk_image.noise.model import NoiseModel
 
 Floats = npt.NDArray[np.floating[Any]]
 Bools = npt.NDArray[np.bool_]
@@ -24,25 +26,39 @@ _SIDE = 8  # height and width of a block in pixels
 _GROUPS, _FEWEST = 4, 64  # groups of blocks by brightness, and least number of counts in a group
 _GROWTH = 6  # structure adds this many times as much to the ratio in sums of 2 x 2 pixels
 _LEAST_RATIO, _MOST_RATIO = 0.85, 1.25  # bounds of squares over sums, without structure
+_LEAST_DARK = 0.05  # least share of pixels without a photon, to find the value that these have
 _MOST_COUNTS = 20  # mean count per pixel, above which other noise may have such a ratio by chance
 
 
 @np.errstate(over="ignore")
-def photon_values(image: Image) -> tuple[float, ...] | None:
-    """Return the value of one photon in each channel, or None if the values are no counts."""
+def photon_noise(image: Image) -> NoiseModel | None:
+    """Return the noise of an image whose values are counts of photons, or None if they are not.
+
+    Its `gain` is the value of one photon, and its `offset` that of none.
+    """
     valid = np.full(image.shape, True) if image.valid is None else image.valid
-    found = []
+    gains, offsets = [], []
     for channel in np.moveaxis(image.pixels, -1, 0):
-        light = channel[valid & (channel != 0)]
-        value = float(light.min()) if light.size else 0.0
-        if value <= 0 or light.sum() / value > _MOST_COUNTS * valid.sum():
+        offset = _value_without_light(channel[valid])
+        light = np.subtract(channel, offset, dtype=np.float64)
+        seen = light[valid & (light != 0)]
+        value = float(seen.min()) if seen.size else 0.0
+        if value <= 0 or seen.sum() / value > _MOST_COUNTS * valid.sum():
             return None
-        counts = np.rint(np.divide(channel, value, dtype=np.float64))
-        exact = np.allclose(counts * value, channel, rtol=1e-6, atol=0)
+        counts = np.rint(light / value)
+        exact = np.allclose(counts * value, light, rtol=1e-6, atol=0)
         if not (exact and _are_of_photons(counts, valid)):
             return None
-        found.append(value)
-    return tuple(found)
+        gains.append(value)
+        offsets.append(offset)
+    none = np.zeros(len(gains))
+    return NoiseModel(none, gain=gains, offset=offsets, uncertainty=UNCERTAINTY)
+
+
+def _value_without_light(values: npt.NDArray[Any]) -> float:
+    """Return the lowest value if many pixels have it, as they do without light, else 0."""
+    lowest = values.min() if values.size else 0
+    return float(lowest) if np.mean(values == lowest) >= _LEAST_DARK else 0.0
 
 
 def _are_of_photons(counts: Floats, valid: Bools) -> bool:

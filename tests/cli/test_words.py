@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from nnk_image import NoiseModel
+from nnk_image.cli.common import range_of
 from nnk_image.cli.words import described
 
 GRAINS = [[0.2, 0.4, 0.2], [0.4, 1.0, 0.4], [0.2, 0.4, 0.2]]
@@ -44,3 +45,11 @@ def test_description_does_not_depend_on_the_units(noise):
 
 def test_description_of_noise_in_a_constant_image():
     assert described(NoiseModel(3.0), 7, 7) == "very strong noise, about 3"
+
+
+def test_hot_pixels_do_not_extend_the_range():
+    frame = np.random.default_rng(0).normal(130, 9, (100, 100))
+    low, high = range_of(frame)
+    frame[5, 5], frame[6, 6] = 65535, np.nan
+    assert range_of(frame) == pytest.approx((low, high), abs=0.5)
+    assert range_of(np.zeros((4, 4), np.uint8)) == (0, 255)

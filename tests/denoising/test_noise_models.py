@@ -18,6 +18,18 @@ BINOMIAL = np.outer([1, 4, 6, 4, 1], [1, 4, 6, 4, 1]) / 36.0
 EVEN_NOISE_ONLY = [name for name, method in METHODS.items() if not method.uneven]
 
 
+@pytest.mark.parametrize("unknown", [np.nan, 0.0])
+def test_levels_of_masked_pixels_are_ignored(unknown):
+    noisy = CLEAN + np.random.default_rng(3).normal(0, 15, CLEAN.shape)
+    valid = np.ones(CLEAN.shape, bool)
+    valid[:, :30] = False
+    levels = np.where(valid, 15.0, unknown)
+    expected = denoise(noisy, 15, mask=valid)
+    np.testing.assert_allclose(denoise(noisy, levels, mask=valid), expected, atol=1e-6)
+    with pytest.raises(ValueError, match="levels are not above 0"):
+        denoise(noisy, levels)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sigma_map_and_model_of_the_same_noise_are_equivalent(method, dtype):
     noisy = (CLEAN + np.random.default_rng(3).normal(0, 15, CLEAN.shape)).astype(dtype)

@@ -125,6 +125,16 @@ def test_counts_are_denoised_as_if_their_noise_were_known(name):
     assert psnr(clean, denoise(counts) - 100, 10) > known - 0.5
 
 
+@pytest.mark.parametrize("name", ["coins", "clock"])
+def test_subtracting_the_background_changes_no_result(name):
+    clean, rng = GRAY[name][:192, :256], np.random.default_rng(12)
+    noisy = 100 + 4 * rng.poisson(clean / 4) + rng.normal(0, 3, clean.shape)
+    expected = denoise(noisy)
+    for background in (np.median(noisy), noisy.mean(), noisy.max()):
+        change = denoise(noisy - background) + background - expected
+        assert np.sqrt(np.mean(change**2)) < 0.1
+
+
 @pytest.mark.parametrize(("gain", "read"), [(4, 6), (12, 12)])
 @pytest.mark.parametrize("name", ["coins", "clock"])
 def test_gain_and_read_noise(name, gain, read):

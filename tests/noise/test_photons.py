@@ -8,11 +8,12 @@ from skimage.filters import gaussian
 
 from nnk_image import NoiseModel, denoise, estimate_noise, standard_image
 from nnk_image.base.image import check_image
-from nnk_image.noise.photons import photon_values
+from nnk_image.noise.photons import photon_noise
 
 
 def value_per_photon(pixels, channel_axis=None, mask=None):
-    return photon_values(check_image(pixels, channel_axis, mask))
+    noise = photon_noise(check_image(pixels, channel_axis, mask))
+    return None if noise is None else noise.gain
 
 
 def hopper(channels=slice(1, 2)):
@@ -131,10 +132,17 @@ def test_gaussian_noise_in_a_dark_image_is_not_taken_for_counts(sigma):
     assert value_per_photon(dark) is None
 
 
-def test_shifted_mixed_empty_and_small_images_are_not_counts():
+@pytest.mark.parametrize("offset", [100, -50])
+@pytest.mark.parametrize("peak", [0.3, 3.0])
+def test_counts_with_an_offset_are_recognized_if_many_pixels_have_no_photon(peak, offset):
+    noisy = counts(hopper()[..., 0], peak)
+    shifted = estimate_noise(noisy + offset)
+    assert (shifted.gain, shifted.offset) == ((1.0,), (offset,))
+    np.testing.assert_allclose(denoise(noisy + offset), denoise(noisy) + offset, atol=1e-4)
+
+
+def test_mixed_empty_and_small_images_are_not_counts():
     noisy = counts(hopper()[..., 0], 3.0)
-    assert value_per_photon(noisy + 100) is None
-    assert value_per_photon(noisy - 2) is None
     assert value_per_photon(noisy + 0.1 * (noisy == 3)) is None
     assert value_per_photon(np.zeros((64, 64))) is None
     assert value_per_photon(noisy[:6, :6]) is None
