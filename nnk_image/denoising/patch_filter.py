@@ -220,11 +220,13 @@ def search_reach(shape, grouping, passes, spacing=None):
     """Return the overlap that a search and passes over its groups need around a tile.
 
     A pixel lies in patches that begin less than a patch before it. Each is a member of groups of
-    reference patches up to `radius` away, whose members are up to `radius` away from those.
+    reference patches up to `radius` away, whose members are up to `radius` away from those. Tiles
+    begin at even reference patches, so that `keep` chooses the same half of the groups.
     """
     patch, radius, (*leading, above, last) = grouping.sizes(shape, spacing)
     border = tuple(passes * (2 * r + p - 1) + p - 1 for r, p in zip(radius, patch, strict=True))
-    return Reach(border, (*leading, GRID_ROWS_PER_CHUNK * above, math.lcm(last, LANES)))
+    unit = *(2 * step for step in leading), GRID_ROWS_PER_CHUNK * above, math.lcm(2 * last, LANES)
+    return Reach(border, unit)
 
 
 def _sums_before(values, axis, n):

@@ -112,6 +112,14 @@ def test_volumes_give_the_same_bits(side_of_tiles):
     np.testing.assert_array_equal(found, denoise(volume, 20, spacing=1))
 
 
+def test_tiles_keep_the_same_half_of_the_groups(side_of_tiles):
+    volume = np.resize(CAMERA, (400, 9, 10))
+    volume = (volume + np.random.default_rng(1).normal(0, 20, volume.shape)).astype(np.float32)
+    side_of_tiles(18, 9, 10)
+    found = in_tiles(volume, spacing=(2, 1, 1))
+    np.testing.assert_array_equal(found, denoise(volume, 20, spacing=(2, 1, 1)))
+
+
 @pytest.mark.parametrize("channels", [1, 3])
 def test_correlated_noise_gives_the_same_bits(channels, side_of_tiles):
     """With three channels, the noise is also correlated between channels."""
