@@ -30,13 +30,17 @@ class Grouping:
         If all axes are long and have equal spacing, these are the attributes. Steps never exceed
         patches, so that every pixel is covered.
         """
-        if len(shape) == 2 and not min(shape) < self.patch < max(shape):
+        # In small images with equal spacing the search does not grow along the longer axis.
+        if len(shape) == 2 and spacing is None and not min(shape) < self.patch < max(shape):
             patch, radius = min(self.patch, *shape), min(self.radius, max(shape))
             return (patch,) * 2, (radius,) * 2, (min(self.step, patch),) * 2
         patch = fill(shape, self.patch, spacing)
         windows = fill(tuple(2 * n - 1 for n in shape), 2 * self.radius + 1, spacing)
-        share = min(self.step, self.patch) / self.patch
-        step = tuple(max(1, round(share * side)) for side in patch)
+        if len(shape) == 2 and spacing is not None:  # equal for all patches: allows small tiles
+            step = tuple(map(min, fill(shape, self.step, spacing), patch))
+        else:
+            share = min(self.step, self.patch) / self.patch
+            step = tuple(max(1, round(share * side)) for side in patch)
         return patch, tuple(window // 2 for window in windows), step
 
 

@@ -93,6 +93,14 @@ def test_patches_of_thin_images_are_longer_along_the_other_axis(shape, patch, ra
     assert Grouping(8, 1, 10, 6).sizes(shape)[:2] == (patch, radius)
 
 
+@pytest.mark.parametrize("method", ["fast", "best"])
+def test_spacing_matters_in_images_too(method):
+    clean = nnk_image.standard_image("brick").astype(float)[:, ::3]
+    noisy = clean + np.random.default_rng(0).normal(0, 25, clean.shape)
+    found = [psnr(clean, denoise(noisy, 25, method=method, spacing=s)) for s in (None, (1, 3))]
+    assert found[1] > found[0] + 0.2
+
+
 def test_one_column_is_denoised_like_one_row(method):
     clean = np.repeat([60.0, 150.0, 90.0], 200)
     noisy = clean + np.random.default_rng(3).normal(0, 20, 600)

@@ -104,6 +104,17 @@ def test_thin_images_give_the_same_bits(shape, side_of_tiles):
     np.testing.assert_array_equal(in_tiles(image), denoise(image, 20))
 
 
+@pytest.mark.parametrize(("shape", "spacing"), [((900, 60), (1, 3)), ((60, 900), (2.4, 1))])
+def test_images_with_uneven_spacing_give_the_same_bits(shape, spacing, side_of_tiles):
+    model = NoiseModel.from_autocovariance(400 * np.outer([1, 2, 1], [1, 2, 1]) / 4)
+    image = np.resize(CAMERA[:, : shape[1]], shape)
+    image = (image + np.random.default_rng(8).normal(0, 20, shape)).astype(np.float32)
+    side_of_tiles(*(n if n < 100 else 100 for n in shape))
+    for sigma in (20, model):
+        found = in_tiles(image, sigma, spacing=spacing)
+        np.testing.assert_array_equal(found, denoise(image, sigma, spacing=spacing))
+
+
 def test_volumes_give_the_same_bits(side_of_tiles):
     volume = np.stack([np.tile(CAMERA[t : t + 8, :200], (1, 4)) for t in range(8)])
     volume = (volume + np.random.default_rng(3).normal(0, 20, volume.shape)).astype(np.float32)
