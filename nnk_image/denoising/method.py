@@ -20,8 +20,8 @@ class Method:
         same bits, for every number of threads. A part of an image, with the `Statistics` of the
         whole, is treated as in the whole.
     progress_units : callable
-        ``progress_units(shape, channels, correlation)`` returns how many times it processes all
-        rows of an image, given the correlation of the noise of neighboring pixels.
+        ``progress_units(shape, channels, white)`` returns how many times it processes all rows of
+        an image, given whether its noise is white.
     reach : callable
         ``reach(shape, channels, spacing)`` returns the `Reach`: the overlap that a tile needs,
         and where tiles may begin.
@@ -33,7 +33,7 @@ class Method:
     """
 
     denoise: Callable[..., Any]
-    progress_units: Callable[[tuple[int, ...], int, float], float]
+    progress_units: Callable[[tuple[int, ...], int, bool], float]
     reach: Callable[..., Reach]
     bytes_per_pixel: Callable[[int, int, int], float]
     uneven: bool = True

@@ -41,9 +41,6 @@ _COARSE_COLORS = 0.5
 after those at half size. This changes results by at most 0.05 dB, but at 0.3 it costs up to 0.3 dB;
 in photographs of three cameras and five telephones, the coarseness is 0.6 to 0.7."""
 
-_COARSE_CORRELATION = 0.2
-"""Correlation of the noise of neighboring pixels above which progress reports take it as coarse."""
-
 _HALVINGS = 2
 """How often colors are halved: 2 means that they are also denoised at a quarter of the size."""
 
@@ -236,11 +233,11 @@ def _corrected(channels, half, weight):
     return moved
 
 
-def _progress_units(name, shape, channels, correlation):
+def _progress_units(name, shape, channels, white):
     settings = effort(name, len(shape), channels)
-    is_image, white = len(shape) == 2, correlation == 0
+    is_image = len(shape) == 2
     has_half = not is_image or (min(shape) >= LEAST_SIDE and not white)
-    coarse = is_image and has_half and correlation > _COARSE_CORRELATION
+    coarse = is_image and has_half  # any correlated noise is taken as coarse
     half = has_half * math.prod(half_shape(shape)[:-1]) / math.prod(shape[:-1])
     luminance = 2 + sum(1 + len(left) for left in settings.noise_left)
     luminance += 2 * (settings.final_pass is not None and white)

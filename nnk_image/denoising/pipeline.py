@@ -44,8 +44,6 @@ _OFFSETS_LEFT = (0.35, 0.15)
 """Row and column offsets are estimated once, and then corrected in two rounds: share of their
 standard deviation that is assumed to be left before each."""
 
-_OFFSET_CORRELATION = 0.1  # of neighboring pixels, while offsets remain, for progress reports
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -65,17 +63,14 @@ class Plan:
     rounds: tuple[Round, ...]
     sources: tuple[int, ...] = ()
 
-    def rows(self, shape, correlation: float) -> int:
-        """Return how many rows all rounds process, for progress reports.
-
-        `correlation` is that of the noise of neighboring pixels.
-        """
+    def rows(self, shape, white: bool) -> int:
+        """Return how many rows all rounds process, for progress reports."""
         rows = 0
         for channels in self.groups:
             for name, side, _ in self.rounds:
                 part = tuple(-(-length // side) for length in shape)
-                own = correlation if side == 1 else 0.0
-                units = ROUND_METHODS[name].progress_units(part, len(channels), own)
+                # Noise of sums of pixels is treated as white.
+                units = ROUND_METHODS[name].progress_units(part, len(channels), white or side > 1)
                 rows += round(math.prod(part[:-1]) * units)
         return rows
 
@@ -99,11 +94,11 @@ def denoise_image(
         image, noise, spacing = without_single_axes(image, noise, spacing)
     statistics = Statistics.of(image, noise, spacing, guide)
     steps = plan(image, noise, method, statistics)
-    rows = steps.rows(image.shape, max(noise.neighbor_correlation()))
+    rows = steps.rows(image.shape, noise.correlation is None)
     if noise.has_row_or_column_noise:
         every = (np.arange(image.channels),)
         corrections = Plan(every, (Round("fast"),))
-        rows += len(_OFFSETS_LEFT) * corrections.rows(image.shape, _OFFSET_CORRELATION)
+        rows += len(_OFFSETS_LEFT) * corrections.rows(image.shape, white=False)
     with RowExecutor(n_jobs, progress, rows, "denoise") as executor:
         if noise.has_row_or_column_noise:
             image = _without_row_and_column_noise(image, noise, executor)

@@ -75,7 +75,7 @@ def _tau(shape, spacing, channels):
     return round(_TAU * float(graph.degrees.mean()), 3) or 1.0  # the degree of a single pixel is 0
 
 
-def _progress_units(shape, channels, correlation):
+def _progress_units(shape, channels, white):
     return LaplacianOperator.SETUP_SWEEPS + channels * GridRecurrence.sweeps(ORDER)
 
 
