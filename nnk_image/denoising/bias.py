@@ -133,7 +133,7 @@ def remove_bias(image, pixels):
     limits, clipped = extremes.values / size, extremes.clipped / size
     order = np.argsort(denoised, axis=1, kind="stable")
     noisy, denoised = (np.take_along_axis(a, order, axis=1) for a in (noisy, denoised))
-    removed = [_measured(*own) for own in zip(noisy, denoised, limits.T, strict=True)]
+    removed = [_measure_removed_noise(*own) for own in zip(noisy, denoised, limits.T, strict=True)]
     share = _share_of_curve(removed) if image.low >= 0 else 0.0
     if share is None:
         return
@@ -152,7 +152,7 @@ def remove_bias(image, pixels):
             pixels[..., channel][inside] += size * np.interp(values, knots, change)
 
 
-def _measured(noisy, denoised, limits):
+def _measure_removed_noise(noisy, denoised, limits):
     """Return what was `Removed` from a channel, whose pixels are sorted by denoised values."""
     rows, edges = [], np.linspace(0, len(denoised), min(_BINS, len(denoised)) + 1).astype(int)
     for part in map(slice, edges[:-1], edges[1:]):

@@ -70,8 +70,8 @@ class TiledDenoising:
     def statistics(self) -> Any:
         """Return a task that computes the `Statistics` of the image."""
         given = self.image, self.layout
-        parts = [task(measured, *given, tile.core, self.noise) for tile in self.tiles]
-        return delayed(together)(parts, self.spacing)
+        parts = [task(statistics_of_part, *given, tile.core, self.noise) for tile in self.tiles]
+        return delayed(merge_statistics)(parts, self.spacing)
 
     def denoised(self, tile: Tile, noise: Any, statistics: Any, target: Any = None) -> Any:
         """Return a task that computes the core of a tile, or writes it to `target`."""
@@ -146,15 +146,17 @@ def _noise_of(squares: Any, layout: Layout, uneven: bool) -> NoiseModel:
     return replace(noise, rows=0.0, columns=0.0, curve=noise.curve if uneven else None)
 
 
-def measured(image: Image, executor: RowExecutor, noise: NoiseModel) -> tuple[Extremes, Statistics]:
+def statistics_of_part(
+    image: Image, executor: RowExecutor, noise: NoiseModel
+) -> tuple[Extremes, Statistics]:
     """Return the extremes and the statistics of a part of an image."""
     return Extremes.of(image.pixels), Statistics.of(image, noise.for_channels(image.channels))
 
 
-def together(
+def merge_statistics(
     parts: Sequence[tuple[Extremes, Statistics]], spacing: tuple[float, ...] | None
 ) -> Statistics:
-    """Return the statistics of the whole image from those `measured` of its parts."""
+    """Return the statistics of the whole image from those of its parts."""
     every, statistics = zip(*parts, strict=True)
     sizes = [own.pixels for own in every]
     means, squares = (
