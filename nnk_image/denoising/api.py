@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -201,7 +200,7 @@ def denoise_and_report(
 
     def without(noise: NoiseModel) -> Array:
         noise = noise.scaled(strength).for_channels(checked.channels)
-        noise = with_levels(noise, checked) if chosen.uneven else replace(noise, curve=None)
+        noise = with_levels(chosen.supported_noise(noise), checked)
         return denoise_image(checked, noise, method, relative, n_jobs, progress, guide)
 
     if sigma is None:
@@ -217,7 +216,7 @@ def denoise_and_report(
     pixels = without(noise)
     if sigma is None and strength <= 1:
         noise, pixels = _checked(checked, noise, pixels, trust, without)
-    if (noise if chosen.uneven else replace(noise, curve=None)).is_white:
+    if chosen.supported_noise(noise).is_white:
         _unclip(checked, pixels, noise)
     elif sigma is None and not any(noise.gain):
         remove_bias(checked, pixels)

@@ -1,10 +1,11 @@
 """What a denoising method provides."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nnk_image.base.reach import Reach
+from nnk_image.noise.model import NoiseModel
 
 
 @dataclass(frozen=True)
@@ -37,3 +38,7 @@ class Method:
     reach: Callable[..., Reach]
     bytes_per_pixel: Callable[[int, int, int], float]
     uneven: bool = True
+
+    def supported_noise(self, noise: NoiseModel) -> NoiseModel:
+        """Return noise without a curve if the method assumes one level, which is its `sigma`."""
+        return noise if self.uneven else replace(noise, curve=None)

@@ -54,7 +54,7 @@ class TiledDenoising:
                 f"image has shape {layout.shape}: remove axes of length 1 before the last two, "
                 "such as image[0]"
             )
-        self.image, self.method, self._uneven = image, method, chosen.uneven
+        self.image, self.method = image, method
         self.spacing = relative_spacing(spacing, len(layout.shape))
         self.strength = check_positive("strength", strength, "values above 1 denoise more strongly")
         self.noise = self._estimated() if sigma is None else self._checked(sigma)
@@ -93,7 +93,7 @@ class TiledDenoising:
                 f"row and column noise (rows={noise.rows:g}, columns={noise.columns:g}) cannot be "
                 "removed in tiles: remove it before, or leave it out of the noise model"
             )
-        return noise if self._uneven else replace(noise, curve=None)
+        return METHODS[self.method].supported_noise(noise)
 
     def _estimated(self) -> Any:
         """Return a task that estimates the noise from squares all over the image."""
@@ -103,7 +103,7 @@ class TiledDenoising:
             [[part_of(self.image, layout, (*slab, y, x)) for x in columns] for y in rows]
             for slab in _slabs(layout.shape[:-2])
         ]
-        return delayed(_noise_of)(squares, layout, self._uneven)
+        return delayed(_noise_of)(squares, layout, self.method)
 
 
 def _samples(n: int) -> list[slice]:
@@ -129,7 +129,7 @@ def _slabs(leading: tuple[int, ...]) -> list[Slices]:
     return slabs
 
 
-def _noise_of(squares: Any, layout: Layout, uneven: bool) -> NoiseModel:
+def _noise_of(squares: Any, layout: Layout, method: str) -> NoiseModel:
     """Return the noise of squares in slabs, without row and column noise."""
 
     def channels_last(part: Any) -> npt.NDArray[Any]:
@@ -143,7 +143,7 @@ def _noise_of(squares: Any, layout: Layout, uneven: bool) -> NoiseModel:
     pixels = np.stack([slab.reshape(-1, *slab.shape[-3:]) for slab in slabs])
     pixels = pixels[0, 0] if len(layout.shape) == 2 else pixels
     noise, _ = estimated_noise(check_image(pixels, -1, maskable=False))
-    return replace(noise, rows=0.0, columns=0.0, curve=noise.curve if uneven else None)
+    return METHODS[method].supported_noise(replace(noise, rows=0.0, columns=0.0))
 
 
 def statistics_of_part(
