@@ -239,8 +239,8 @@ def _checked(
     if noise.correlation is not None:
         noise, _ = estimated_noise(image, correlated=False)
         pixels = without(noise)
-        # The image has texture: infinite structure lets the kurtosis alone decide.
-        if is_noise(np.inf, kurtosis_removed(image, pixels), noise):
+        # Texture was removed before, so `structure` would fail again; only the kurtosis decides.
+        if is_noise(structure=np.inf, kurtosis=kurtosis_removed(image, pixels), noise=noise):
             return noise, pixels
     noise = NoiseModel([0.0] * image.channels, rows=noise.rows, columns=noise.columns)
     return noise, without(noise)

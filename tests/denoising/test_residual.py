@@ -251,6 +251,7 @@ def test_verdict_follows_the_noise():
     assert check_residual(noisy, flat) == check_residual(noisy, flat, CORRELATED)
     assert check_residual(noisy, flat).is_noise is True
     noisy[::4, ::4] = 0  # dots, which have a high kurtosis
+    assert check_residual(noisy, flat).kurtosis > 5
     for noise, verdict in ((None, False), (CORRELATED, False), (5.0, True), (POISSON, True)):
         assert check_residual(noisy, flat, noise).is_noise is verdict
     assert check_residual(noisy, noisy) == pytest.approx((np.nan, np.nan, True), nan_ok=True)
