@@ -38,7 +38,8 @@ def correlation_across_slices(image: Image) -> Floats | None:
     by_frequency = np.concatenate([_correlations(blocks, part) for part in (ODD, ~ODD)], axis=1)
     *found, structure = np.median(by_frequency, axis=1)
     side = np.array(found[1:]) - max(0.0, structure)
-    side = side[: int(np.argmax(np.append(side < _LEAST_CORRELATION, True)))]
+    weak = np.flatnonzero(side < _LEAST_CORRELATION)
+    side = side[: weak[0]] if len(weak) else side
     return np.concatenate([side[::-1], [1.0], side]) if len(side) else None
 
 
