@@ -30,8 +30,14 @@ LEAST_NOISE = 1e-6
 
 _PER_CHANNEL = "sigma", "gain", "offset"
 _EXCLUSIVE = (
-    *(("gain", "levels"), ("gain", "curve"), ("levels", "curve")),
-    *(("rician", other) for other in ("gain", "offset", "curve", "rows", "columns")),
+    ("gain", "levels"),
+    ("gain", "curve"),
+    ("levels", "curve"),
+    ("rician", "gain"),
+    ("rician", "offset"),
+    ("rician", "curve"),
+    ("rician", "rows"),
+    ("rician", "columns"),
 )
 """Pairs of arguments that cannot be combined."""
 
