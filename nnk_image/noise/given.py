@@ -18,11 +18,6 @@ def given_noise(sigma: PerChannel | NoiseModel, image: Image) -> NoiseModel:
     TypeError, ValueError
         If `sigma` has another type, an invalid value, or does not fit the image.
     """
-    if isinstance(sigma, (str, dict)):
-        raise TypeError(
-            "sigma must be a number, one number per channel, or a NoiseModel such as "
-            f"NoiseModel(gain=2.0), not {sigma!r}"
-        )
     if isinstance(sigma, NoiseModel):
         model = sigma
     elif isinstance(sigma, np.ndarray) and sigma.ndim > 1:
