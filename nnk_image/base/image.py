@@ -73,14 +73,11 @@ class Image:
         return np.ascontiguousarray(np.moveaxis(pixels, -1, self.channel_axis))
 
 
-def check_image(
-    image: Any, channel_axis: int | None = None, mask: Any = None, maskable: bool = True
-) -> Image:
+def check_image(image: Any, channel_axis: int | None = None, mask: Any = None) -> Image:
     """Check an image and its mask; an `Image` is returned as it is.
 
     Without `channel_axis` it is grayscale. `mask` is True for valid pixels, all of which must be
-    finite; the mask of a masked array is applied as well. If `maskable`, the error for values that
-    are not finite suggests a mask.
+    finite; the mask of a masked array is applied as well.
     """
     if isinstance(image, Image):
         return image
@@ -101,7 +98,7 @@ def check_image(
         if channel_axis is not None:
             hidden = hidden.any(axis=channel_axis)
         valid = _check_mask(~hidden if valid is None else valid & ~hidden, pixels.shape[:-1])
-    low, high = _finite_range(pixels, valid, maskable)
+    low, high = _finite_range(pixels, valid)
     return Image(pixels, dtype, valid, low, high, channel_axis)
 
 
@@ -270,9 +267,7 @@ def _check_mask(mask: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_] | No
     return valid
 
 
-def _finite_range(
-    pixels: Array, valid: npt.NDArray[np.bool_] | None, maskable: bool
-) -> tuple[float, float]:
+def _finite_range(pixels: Array, valid: npt.NDArray[np.bool_] | None) -> tuple[float, float]:
     """Return the smallest and the largest value; ValueError says where values are not finite."""
     values = pixels if valid is None else pixels[valid]
     low, high = values.min(), values.max()
@@ -283,10 +278,10 @@ def _finite_range(
         bad &= valid
     first = tuple(int(i) for i in np.argwhere(bad)[0])
     axis = ".all(axis=channel_axis)" if pixels.shape[-1] > 1 else ""
-    masking = f", or leave them out with mask=numpy.isfinite(image){axis}" if maskable else ""
     raise ValueError(
         f"{int(bad.sum())} of {bad.size} pixels are not finite, the first at {place_of(first)} "
-        f"({pixels[first].squeeze()}); replace them{masking}"
+        f"({pixels[first].squeeze()}); replace them, or leave them out with "
+        f"mask=numpy.isfinite(image){axis} where a mask is accepted"
     )
 
 

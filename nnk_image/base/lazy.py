@@ -69,7 +69,7 @@ class Layout:
 
     def checked(self, pixels: Any, spatial: Slices) -> Image:
         try:
-            return check_image(pixels, self.axis, maskable=False)
+            return check_image(pixels, self.axis)
         except ValueError as error:
             place = ", ".join(str(axis.start) for axis in spatial)
             raise ValueError(f"in the tile that begins at ({place}): {error}") from error

@@ -142,7 +142,7 @@ def _noise_of(squares: Any, layout: Layout, method: str) -> NoiseModel:
     ]
     pixels = np.stack([slab.reshape(-1, *slab.shape[-3:]) for slab in slabs])
     pixels = pixels[0, 0] if len(layout.shape) == 2 else pixels
-    noise, _ = estimated_noise(check_image(pixels, -1, maskable=False))
+    noise, _ = estimated_noise(check_image(pixels, -1))
     return METHODS[method].supported_noise(replace(noise, rows=0.0, columns=0.0))
 
 
