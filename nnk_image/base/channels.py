@@ -8,14 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.fft import dct, idct
+
+from nnk_image.base.image import Array
 
 _REGULARIZATION = 0.1
 """Share of the channels' mean variance that is added to each variance, as estimated covariances are
 uncertain. At most a channel's own variance is added: it may be small in other units."""
-
-Array = npt.NDArray[Any]
 
 
 def to_opponent(pixels: Array, matrix: Array | None = None) -> Array:

@@ -27,6 +27,8 @@ _EXACT_IN_FLOAT32 = ("b1", "u1", "i1")  # products of differences stay below 2^2
 _MAX_EXACT_CHANNELS = 64
 _COLORS = (3, 4)  # channels of a color image
 Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.floating[Any]]
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Image:
 
     pixels: Array  # (H, W, C) in the caller's dtype, or a float one; volumes have more axes
     dtype: np.dtype[Any]  # of everything computed from it: float32 or float64
-    valid: npt.NDArray[np.bool_] | None  # (H, W), True for valid pixels; None: all are
+    valid: Bools | None  # (H, W), True for valid pixels; None: all are
     low: float  # smallest valid value
     high: float  # largest one
     channel_axis: int | None  # of the caller's array, non-negative; None: no channels
@@ -249,7 +251,7 @@ def _check_axes(shape: tuple[int, ...], channel_axis: Any) -> int | None:
     return int(channel_axis) % axes
 
 
-def _check_mask(mask: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_] | None:
+def _check_mask(mask: Any, shape: tuple[int, ...]) -> Bools | None:
     if mask is None:
         return None
     valid = np.asarray(mask).copy()
@@ -267,7 +269,7 @@ def _check_mask(mask: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_] | No
     return valid
 
 
-def _finite_range(pixels: Array, valid: npt.NDArray[np.bool_] | None) -> tuple[float, float]:
+def _finite_range(pixels: Array, valid: Bools | None) -> tuple[float, float]:
     """Return the smallest and the largest value; ValueError says where values are not finite."""
     values = pixels if valid is None else pixels[valid]
     low, high = values.min(), values.max()
@@ -301,7 +303,7 @@ def require_per_pixel(
     memory.require(int(need), f"{what} of an image of shape {'x'.join(map(str, image.shape))}")
 
 
-def filled(pixels: Array, valid: npt.NDArray[np.bool_] | None) -> Array:
+def filled(pixels: Array, valid: Bools | None) -> Array:
     """Return (..., C) pixels with masked ones replaced by the nearest valid ones."""
     if valid is None:
         return pixels

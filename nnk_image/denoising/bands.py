@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice
-from nnk_image.base.image import Image, check_image, require_per_pixel
+from nnk_image.base.image import Floats, Image, check_image, require_per_pixel
 from nnk_image.base.parallel import one_blas_thread, resolve_n_jobs
 from nnk_image.denoising.api import denoise, part_of, warn_of_other_units
 from nnk_image.denoising.methods import METHODS
@@ -25,8 +25,6 @@ _LEAST_VARIANCE = 1e-14  # relative to the variance of a band; less may be round
 _ROUNDS = 30  # in which noise levels and components are estimated alternately
 _LARGEST_RANGE = 1e140  # value range up to which sums of products of values are finite
 _SMOOTH = 0.8  # roughness of a residual, relative to the median band; less has signal of its own
-
-Floats = npt.NDArray[np.floating[Any]]
 
 
 @one_blas_thread

@@ -22,12 +22,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy.fft import dctn
 from scipy.ndimage import gaussian_filter, map_coordinates, zoom
 
-from nnk_image.base.image import Image
+from nnk_image.base.image import Floats, Image
 from nnk_image.noise.given import check_magnitudes
 from nnk_image.noise.magnitudes import magnitudes
 from nnk_image.noise.model import NoiseModel
-
-Floats = npt.NDArray[np.floating[Any]]
 
 UNCERTAINTY = 0.05  # expected relative error of the level of white noise
 

@@ -16,13 +16,11 @@ magnitude MR signals", Journal of Magnetic Resonance 179 (2006).
 """
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln, ive, xlogy
 
-Floats = npt.NDArray[np.floating[Any]]
+from nnk_image.base.image import Floats
 
 _STEP = 0.03  # distance between tabulated magnitudes
 _FAR = 30.0  # largest tabulated signal, less the mean of noise alone; noise is Gaussian beyond

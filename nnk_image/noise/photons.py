@@ -15,12 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.image import Image
+from nnk_image.base.image import Bools, Floats, Image
 from nnk_image.noise.levels import UNCERTAINTY
 from nnk_image.noise.model import NoiseModel
-
-Floats = npt.NDArray[np.floating[Any]]
-Bools = npt.NDArray[np.bool_]
 
 _SIDE = 8  # height and width of a block in pixels
 _GROUPS, _FEWEST = 4, 64  # groups of blocks by brightness, and least number of counts in a group

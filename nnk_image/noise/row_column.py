@@ -12,14 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import solveh_banded
 
-from nnk_image.base.image import Image
+from nnk_image.base.image import Floats, Image
 from nnk_image.noise.autocovariance import REACH, cut
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel
-
-Floats = npt.NDArray[np.floating[Any]]
 
 _LEAST_ROWS = 32  # rows, or columns, that an estimate needs
 _MOST_SECOND_CORRELATION = 5.0

@@ -12,10 +12,8 @@ import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.fft import dctn
 
-from nnk_image.base.image import Image
+from nnk_image.base.image import Floats, Image
 from nnk_image.noise.blocks import ODD, SIDE, U, V
-
-Floats = npt.NDArray[np.floating[Any]]
 
 SLAB = 5
 """Neighboring slices that are compared; the noise of the first and the last is independent."""

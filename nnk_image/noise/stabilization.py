@@ -17,14 +17,13 @@ denoising", IEEE Signal Processing Letters 23 (2016).
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.interpolate import CubicSpline
 from scipy.special import gammaln, xlogy
 
-Floats = npt.NDArray[np.floating[Any]]
+from nnk_image.base.image import Floats
 
 _MANY = 50.0
 """Variance, in squared counts, from which the mean of the root is computed from four moments of the
