@@ -234,18 +234,17 @@ def _corrected(channels, half, weight):
 
 
 def _progress_units(name, shape, channels, white):
+    """Return the most that may be needed: fewer passes if noise is coarse, and 'fast' is light."""
     settings = effort(name, len(shape), channels)
     is_image = len(shape) == 2
     has_half = not is_image or (min(shape) >= LEAST_SIDE and not white)
-    coarse = is_image and has_half  # any correlated noise is taken as coarse
     half = has_half * math.prod(half_shape(shape)[:-1]) / math.prod(shape[:-1])
     luminance = 2 + sum(1 + len(left) for left in settings.noise_left)
     luminance += 2 * (settings.final_pass is not None and white)
-    light = settings.light and coarse  # a search, the first estimate and one pass
-    units = (3 if light else luminance) + luminance * half
+    units = luminance * (1 + half)
     if channels > 1:
         passes = 1 + len(COLOR_NOISE_LEFT)
-        units += 1 if coarse else passes
+        units += passes
         units += is_image and has_half and not settings.light  # another search
         units += (1 + passes) * half * (1 + half)
     units *= PASS_ROWS
