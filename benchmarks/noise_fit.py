@@ -26,7 +26,7 @@ from nnk_image import denoise, standard_image, standard_images
 from nnk_image.base.image import check_image
 from nnk_image.io import read
 from nnk_image.noise import trust
-from nnk_image.noise.estimation import measured
+from nnk_image.noise.estimation import measure_scales
 from nnk_image.noise.fit import model_of
 
 FACTORS = 0.0, 0.3, 0.7, 1.2, 2.0, 3.2
@@ -85,7 +85,7 @@ def _trial(picture):
     family, source, noisy, clean = picture
     axis = channel_axis_of(noisy)
     image = check_image(noisy, axis, None)
-    found = measured(image)
+    found = measure_scales(image)
     if not found:
         return None
     models = [model_of(found, image, factor) for factor in FACTORS]

@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import correlate1d
 
+from nnk_image.base.image import Floats
 from nnk_image.noise.checks import real_array
-
-Array = npt.NDArray[np.floating[Any]]
 
 REACH = 48
 """Largest displacement, in pixels, in correlations made from spectra or row and column noise."""
@@ -25,7 +24,7 @@ _LEAST_LENGTH = 8  # pixels; farther along a row, correlation is from row noise,
 _LEAST_POWER = 0.02  # least power of a correlation at any frequency, relative to the mean power
 
 
-def checked_autocovariance(autocovariance: Any, name: str = "autocovariance") -> Array:
+def checked_autocovariance(autocovariance: Any, name: str = "autocovariance") -> Floats:
     """Check an autocovariance: odd sides, symmetric, positive variance; returns float64."""
     array = real_array(name, autocovariance)
     offsets = array.shape[-2:] if array.ndim == 4 else array.shape
@@ -57,7 +56,7 @@ def checked_autocovariance(autocovariance: Any, name: str = "autocovariance") ->
     return array
 
 
-def autocovariance_of_spectrum(psd: Any) -> Array:
+def autocovariance_of_spectrum(psd: Any) -> Floats:
     """Return the autocovariance, up to `REACH`, of a power spectral density of shape (H, W)."""
     psd = real_array("psd", psd)
     if psd.ndim != 2:
@@ -81,7 +80,7 @@ def autocovariance_of_spectrum(psd: Any) -> Array:
     return (covariance + covariance[::-1, ::-1]) / 2
 
 
-def variances_of(covariance: Array) -> Array:
+def variances_of(covariance: Floats) -> Floats:
     """Return the (C,) variances of the channels, (1,) where there is one for all."""
     if covariance.ndim == 4:
         y, x = (n // 2 for n in covariance.shape[-2:])
@@ -89,7 +88,7 @@ def variances_of(covariance: Array) -> Array:
     return np.reshape(middle(covariance), 1)
 
 
-def correlation_of(covariance: Array) -> Array:
+def correlation_of(covariance: Floats) -> Floats:
     """Return the autocovariance divided by the variance, 1 in the middle."""
     if covariance.ndim < 4:
         return np.asarray(covariance / middle(covariance))
@@ -97,12 +96,12 @@ def correlation_of(covariance: Array) -> Array:
     return np.asarray(covariance / (sigma[:, None] * sigma)[..., None, None])
 
 
-def middle(covariance: Array) -> Any:
+def middle(covariance: Floats) -> Any:
     """Return the variance: the covariance of one channel without displacement."""
     return covariance[tuple(n // 2 for n in covariance.shape)]
 
 
-def cut(correlation: npt.NDArray[Any], reach: Sequence[int]) -> Array:
+def cut(correlation: npt.NDArray[Any], reach: Sequence[int]) -> Floats:
     """Return a correlation at offsets from -reach to reach along each axis, 0 where unknown."""
     wider = [max(0, r - n // 2) for r, n in zip(reach, correlation.shape, strict=True)]
     padded = np.pad(correlation, [(w, w) for w in wider])
@@ -110,7 +109,7 @@ def cut(correlation: npt.NDArray[Any], reach: Sequence[int]) -> Array:
     return padded[tuple(slice(m - r, m + r + 1) for m, r in middles)]
 
 
-def regularized(correlation: Array) -> Array:
+def regularized(correlation: Floats) -> Floats:
     """Return a valid correlation close to this one, with positive power at every frequency."""
     shape, axes = correlation.shape, tuple(range(correlation.ndim))
     inside = tuple(map(slice, shape))
@@ -122,7 +121,7 @@ def regularized(correlation: Array) -> Array:
     return result / middle(result)
 
 
-def patch_covariance(correlation: Array, patch: Sequence[int]) -> Array:
+def patch_covariance(correlation: Floats, patch: Sequence[int]) -> Floats:
     """Return the (n, n) covariance of the n pixels of a patch, in units of their variance."""
     table = cut(correlation, [side - 1 for side in patch])
     places = np.indices(patch).reshape(len(patch), -1)
@@ -130,7 +129,7 @@ def patch_covariance(correlation: Array, patch: Sequence[int]) -> Array:
     return table[tuple(between)]
 
 
-def halved(correlation: Array) -> Array:
+def halved(correlation: Floats) -> Floats:
     """Return the covariance of noise of this correlation after `nnk_image.base.pyramid.halve`."""
     for axis, n in enumerate(correlation.shape):
         wide = [(2, 2) if a == axis else (0, 0) for a in range(correlation.ndim)]
@@ -139,7 +138,7 @@ def halved(correlation: Array) -> Array:
     return correlation
 
 
-def split_row_and_column_noise(correlation: Array) -> tuple[float, float, float, Array | None]:
+def split_row_and_column_noise(correlation: Floats) -> tuple[float, float, float, Floats | None]:
     """Split a correlation of two axes into row noise, column noise, and the rest.
 
     Returns the three shares of the variance, and the correlation of the rest, None if it is white.
@@ -159,7 +158,7 @@ def split_row_and_column_noise(correlation: Array) -> tuple[float, float, float,
     return rows, columns, share, None
 
 
-def _share_of_rows(correlation: Array) -> float:
+def _share_of_rows(correlation: Floats) -> float:
     """Return the share of the variance common to all pixels of a row.
 
     The correlation of such noise is constant far along the row, and 0 in other rows.

@@ -19,7 +19,7 @@ from nnk_image.noise.levels import noise_of_levels
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.photons import photon_noise
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
-from nnk_image.noise.scale import Scale, scales
+from nnk_image.noise.scale import Scale, scales_of
 from nnk_image.noise.slices import correlation_across_slices
 from nnk_image.noise.trust import MOST, factor, features
 
@@ -206,12 +206,17 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
             plane = without_offsets(plane, estimate_offsets(plane, rows, columns))
     if kind == "poisson" and image.channels > 1:
         return replace(_poisson_noise_by_channel(plane), rows=rows, columns=columns), 0.0
-    found = measured(plane)
-    if not found:
+    scales = measure_scales(plane)
+    if not scales:
         return NoiseModel([0.0] * image.channels, rows=rows, columns=columns), 0.0
-    weight = float(factor(features(found))) if kind is None else MOST * (kind == "correlated")
-    weight *= correlated * (1 if plane.shape == image.shape else _IN_VOLUMES)
-    model = replace(model_of(found, plane, weight, kind), rows=rows, columns=columns)
+    weight = 0.0
+    if kind == "correlated":
+        weight = MOST
+    elif kind is None and correlated:
+        weight = float(factor(features(scales)))
+    if plane.shape != image.shape:
+        weight *= _IN_VOLUMES
+    model = replace(model_of(scales, plane, weight, kind), rows=rows, columns=columns)
     if not correlated or kind not in (None, "correlated"):
         return model, weight
     across = correlation_across_slices(image)
@@ -226,8 +231,8 @@ def _poisson_noise_by_channel(plane: Image) -> NoiseModel:
     models = []
     for channel in np.moveaxis(plane.pixels, -1, 0):
         own = check_image(np.ascontiguousarray(channel), None, plane.valid)
-        found = measured(own)
-        models.append(model_of(found, own, 0.0, "poisson") if found else NoiseModel(0.0))
+        scales = measure_scales(own)
+        models.append(model_of(scales, own, 0.0, "poisson") if scales else NoiseModel(0.0))
     gain, sigma, offset = (
         [getattr(model, name)[0] for model in models] for name in ("gain", "sigma", "offset")
     )
@@ -235,7 +240,7 @@ def _poisson_noise_by_channel(plane: Image) -> NoiseModel:
     return NoiseModel(sigma, gain=gain, offset=offset, uncertainty=max(known, default=None))
 
 
-def measured(image: Image) -> list[Scale]:
+def measure_scales(image: Image) -> list[Scale]:
     """Measure an image of two axes at each size, scaled to -1..1 so that squares do not overflow.
 
     The list is empty if the image is constant, or if constant areas are everywhere, as in a drawing
@@ -253,14 +258,14 @@ def measured(image: Image) -> list[Scale]:
     constant_areas = constant & minimum_filter(valid, 3)
     if is_drawing(constant_areas, valid) and not _is_counts(image):
         return []
-    found = scales(channels, usable_pixels(image.pixels, image.valid), constant)
-    if not found:  # all blocks are clipped or constant, and are used nevertheless
-        found = scales(channels, valid.astype(float), np.zeros_like(constant))
-    if not found:
+    scales = scales_of(channels, usable_pixels(image.pixels, image.valid), constant)
+    if not scales:  # all blocks are clipped or constant, and are used nevertheless
+        scales = scales_of(channels, valid.astype(float), np.zeros_like(constant))
+    if not scales:
         raise ValueError(
             "the noise cannot be estimated, because the mask leaves no complete block; give sigma"
         )
-    return found
+    return scales
 
 
 def _is_counts(image: Image) -> bool:
@@ -272,8 +277,8 @@ def _is_counts(image: Image) -> bool:
 def white_level(image: Image) -> float:
     """Return the level of white noise of a grayscale image; row and column noise counts too."""
     plane = _plane(image)
-    found = measured(plane)
-    return model_of(found, plane, 0.0, "white").sigma[0] if found else 0.0
+    scales = measure_scales(plane)
+    return model_of(scales, plane, 0.0, "white").sigma[0] if scales else 0.0
 
 
 def _plane(image: Image) -> Image:

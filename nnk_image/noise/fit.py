@@ -10,9 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from nnk_image.base.image import Image
+from nnk_image.base.image import Floats, Image
 from nnk_image.noise.autocovariance import correlation_of
 from nnk_image.noise.blocks import SIDE, U, V
 from nnk_image.noise.brightness import CHANGE, Line
@@ -21,8 +20,6 @@ from nnk_image.noise.levels import UNCERTAINTY
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 from nnk_image.noise.scale import Scale, cosines
 from nnk_image.noise.trust import white_trust
-
-Floats = npt.NDArray[np.floating[Any]]
 
 _REACH = 7  # largest displacement, in pixels, at which noise may be correlated
 _LEAST_SHARE = 0.02  # least share of the correlated part in the spectrum, at any frequency
@@ -36,11 +33,11 @@ _UNCERTAINTY = UNCERTAINTY, 0.3  # relative errors of the levels of white and of
 
 
 def model_of(
-    found: list[Scale], image: Image, factor: float, kind: str | None = None
+    scales: list[Scale], image: Image, factor: float, kind: str | None = None
 ) -> NoiseModel:
-    """Return the noise of an image that was `measured`; `factor` multiplies the correlated part."""
-    full, matrix = found[0], found[0].matrix
-    trusted = white_trust(found) if kind in (None, "white") else 1
+    """Return the noise of an image, given its scales; `factor` multiplies the correlated part."""
+    full, matrix = scales[0], scales[0].matrix
+    trusted = white_trust(scales) if kind in (None, "white") else 1
     most_by_bin = np.inf if kind == "correlated" else full.most_luminance
     most = float(np.median(most_by_bin))
     independent = full.typical_white - full.shared_white
@@ -51,7 +48,7 @@ def model_of(
     white = independent + shared
     in_opponent = matrix**2 @ independent
     in_opponent[0] += image.channels * shared
-    correlated = _correlated_part(found, in_opponent, factor)
+    correlated = _correlated_part(scales, in_opponent, factor)
     middle = correlated[0, _REACH, _REACH]
     if middle > 0:
         correlated[0] *= np.clip((most - in_opponent[0]) / middle, 0, 1)
@@ -133,7 +130,7 @@ def by_brightness(full: Scale, white: float, correlated: float, most: Any) -> Fl
     return np.maximum(variances, _LEAST_FACTOR**2 * (white + correlated))
 
 
-def _correlated_part(found: list[Scale], white: Floats, factor: float) -> Floats:
+def _correlated_part(scales: list[Scale], white: Floats, factor: float) -> Floats:
     """Return the (C, 2 reach + 1, 2 reach + 1) autocovariances of the opponent channels.
 
     Their spectra are those of the flattest blocks, minus the (C,) variances `white` of white noise,
@@ -144,9 +141,9 @@ def _correlated_part(found: list[Scale], white: Floats, factor: float) -> Floats
     covariances = np.zeros((len(white), size, size))
     if factor == 0:
         return covariances
-    found = found[:2]
-    u, v, spectra = zip(*(_samples(scale, i) for i, scale in enumerate(found)), strict=True)
-    certain = [1, *(np.exp(min(0, 2 * scale.flatness)) for scale in found[1:])]
+    scales = scales[:2]
+    u, v, spectra = zip(*(_samples(scale, i) for i, scale in enumerate(scales)), strict=True)
+    certain = [1, *(np.exp(min(0, 2 * scale.flatness)) for scale in scales[1:])]
     weights = np.repeat(certain, [len(a) for a in u])
     basis = cosines(np.concatenate(u), np.concatenate(v))
     fit = np.linalg.pinv(basis * weights[:, None]) * weights

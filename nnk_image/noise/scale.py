@@ -8,6 +8,7 @@ import numpy.typing as npt
 from numpy.polynomial.chebyshev import chebvander2d
 
 from nnk_image.base.channels import cosine_matrix, opponent_matrix
+from nnk_image.base.image import Bools, Floats
 from nnk_image.base.pyramid import halve
 from nnk_image.noise.blocks import (
     FLAT,
@@ -23,8 +24,6 @@ from nnk_image.noise.blocks import (
 )
 from nnk_image.noise.brightness import Line, weighted_medians
 
-Floats = npt.NDArray[np.floating[Any]]
-Bools = npt.NDArray[np.bool_]
 Chosen = list[npt.NDArray[np.intp]]  # for each bin, (2, m) blocks to measure odd and even parts
 
 _LEAST_PIXELS = SIDE**2, (4 * SIDE) ** 2, (8 * SIDE) ** 2
@@ -191,7 +190,7 @@ class Scale:
         return float(np.clip(shared, 0, white.min()))
 
 
-def scales(channels: Floats, usable: Floats, constant: Bools) -> list[Scale]:
+def scales_of(channels: Floats, usable: Floats, constant: Bools) -> list[Scale]:
     """Return a `Scale` of an image for its full, half and quarter size, if it is large enough.
 
     The arguments are those of `coefficients_of_blocks`. The list is empty if there is no block.

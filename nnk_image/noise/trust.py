@@ -56,16 +56,18 @@ def _chroma(scale):
     return np.log(ratio / _TYPICAL_CHROMA) if ratio > _GRAY else 0.0
 
 
-def factor(found, weights=WEIGHTS):
-    """Return the factor of the correlated part: near 0 for texture, 1.5 to 2.5 for noise.
+def factor(values, weights=WEIGHTS):
+    """Return the factor of the correlated part, from the values of `features`.
+
+    It is near 0 for texture and white noise, and 1.5 to 2.5 for other noise.
 
     It is `MOST` times two logistic functions: whether there is more than white noise, and whether
     that does not look like texture. It may be above 1, because the flattest blocks are those with
     the least noise, and because noise that remains in an image is more disturbing than the loss of
     as much texture.
     """
-    beyond = weights[0] + weights[1] * found[..., 0]
-    noise = weights[2] + found[..., 1:] @ np.array(weights[3:])
+    beyond = weights[0] + weights[1] * values[..., 0]
+    noise = weights[2] + values[..., 1:] @ np.array(weights[3:])
     return MOST / (1 + np.exp(-beyond)) / (1 + np.exp(-noise))
 
 

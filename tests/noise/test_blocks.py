@@ -7,7 +7,7 @@ from scipy.fft import dct, dctn
 
 from nnk_image.base.channels import cosine_matrix
 from nnk_image.noise.blocks import SIDE, U, V, constant_pixels, is_drawing, usable_pixels
-from nnk_image.noise.scale import scales
+from nnk_image.noise.scale import scales_of
 
 ONE = np.ones((1, 1))
 SHAPE = 256, 256
@@ -17,7 +17,7 @@ def measure(channels, usable=None):
     """Measure the noise of (H, W) pixels, or of (C, H, W) channels, at all scales."""
     channels = channels if channels.ndim == 3 else channels[None]
     usable = np.ones(channels.shape[1:]) if usable is None else usable.astype(float)
-    return scales(channels, usable, np.zeros(usable.shape, bool))
+    return scales_of(channels, usable, np.zeros(usable.shape, bool))
 
 
 def exact_variances(covariance):
@@ -272,7 +272,7 @@ def test_constant_areas_are_left_out():
     noise = filtered(KERNELS["white"], SHAPE, 19)
     constant = np.zeros(SHAPE, bool)
     constant[:, :150] = True
-    found = scales(np.where(constant, 0, noise)[None], np.ones(SHAPE), constant)[0]
+    found = scales_of(np.where(constant, 0, noise)[None], np.ones(SHAPE), constant)[0]
     assert np.sqrt(found.typical_white[0]) == pytest.approx(1, rel=0.05)
 
 

@@ -6,7 +6,7 @@ from noises import KERNELS, filtered, skimage_picture
 
 from nnk_image import denoise
 from nnk_image.base.image import check_image
-from nnk_image.noise.estimation import measured
+from nnk_image.noise.estimation import measure_scales
 from nnk_image.noise.trust import MOST, factor, features, white_trust
 
 SHAPE = 256, 256
@@ -17,7 +17,7 @@ TEXTURE = {name: 100 + 10 * STRENGTH * filtered(KERNELS[name], SHAPE, 2) for nam
 
 
 def scales_of(image):
-    return measured(check_image(image, -1 if image.ndim == 3 else None))
+    return measure_scales(check_image(image, -1 if image.ndim == 3 else None))
 
 
 def factor_of(image):
