@@ -80,10 +80,13 @@ def _checked(pixels: Any, model: nnk_image.NoiseModel, source: sources.Source) -
     with progress_bar("check", common.wants_progress()) as show:
         clean = nnk_image.denoise(pixels, model, n_jobs=-1, progress=show, **about)
     about = {name: about[name] for name in ("channel_axis", "mask") if name in about}
-    structure, kurtosis, is_noise = nnk_image.check_residual(pixels, clean, model, **about)
-    if np.isnan(structure) and np.isnan(kurtosis):
+    structure, kurtosis, amount, is_noise = nnk_image.check_residual(pixels, clean, model, **about)
+    if np.isnan([structure, kurtosis, amount]).all():
         return "check: impossible, because the image is too small, or nothing is removed"
-    found = f"kurtosis {kurtosis:.2g}, normal noise has 3"
-    if not np.isnan(structure):
-        found = f"structured areas change {structure:.2g} times as much as flat ones; {found}"
+    numbers = {
+        "structured areas change {:.2g} times as much as flat ones": structure,
+        "kurtosis {:.2g}, normal noise has 3": kurtosis,
+        "{:.2g} times as much as the noise": amount,
+    }
+    found = "; ".join(text.format(n) for text, n in numbers.items() if not np.isnan(n))
     return f"check: {'only noise is removed' if is_noise else 'texture is removed too'} ({found})"

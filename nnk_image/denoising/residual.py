@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from nnk_image.base.image import Image, check_image, filled, spatial_shape
 from nnk_image.noise.blocks import constant_pixels, usable_pixels
+from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.model import NoiseModel, PerChannel, deviations
 
@@ -17,6 +18,9 @@ _MOST_STRUCTURE = 2.5
 _KURTOSIS, _KURTOSIS_OF_UNCORRELATED = (2.1, 4.25), (2.1, 5.0)
 """Values of `kurtosis` between which only noise was removed. The upper limit is higher for
 uncorrelated noise, which may be clipped, as on white paper."""
+
+_MOST_AMOUNT = 1.2
+"""`amount` above which more than noise was removed; a good filter removes a little less."""
 
 _SIDE = 8  # of a block, in pixels
 _FEWEST = 16  # number of blocks that a check needs
@@ -30,6 +34,7 @@ class ResidualCheck(NamedTuple):
 
     structure: float
     kurtosis: float
+    amount: float
     is_noise: bool
 
 
@@ -53,9 +58,9 @@ def check_residual(
     image, denoised : (H, W) array_like, one axis more with `channel_axis`, or volumes
         The noisy image and the result, of the same shape and units, of any real dtype.
     sigma : float, sequence of one float per channel, ndarray or NoiseModel, optional
-        The noise that was removed, as for `denoise`. What was removed is compared with its level at
-        the brightness of each block, and uncorrelated noise has wider limits.
-        Default: noise of one level, with the limits of correlated noise.
+        The noise, as for `denoise`. What was removed is compared with it, at the brightness of each
+        block, and uncorrelated noise has wider limits. Default: noise of one level, with the limits
+        of correlated noise; how much was removed is not checked.
     channel_axis : int, optional
         Axis of the channels of a color image; only the luminance is compared. Default: the image
         has no channels. An array of three axes is then a volume, whose slices are put one below
@@ -79,12 +84,16 @@ def check_residual(
         fourth moment of ``image - denoised`` in blocks of 8 x 8 pixels, divided by the squared
         variance: the mean over the blocks, weighted by their variance. Blocks with masked pixels do
         not count. NaN if fewer than 16 blocks are left.
+    amount : float
+        Root mean square of ``image - denoised``, divided by that of the noise. About 1 or less if
+        only noise was removed. NaN if `sigma` is not given, is 0 or is Rician noise, whose mean is
+        removed as well.
     is_noise : bool
-        Whether this may be noise alone. For correlated noise, and if `sigma` is not given,
-        `structure` must be at most 2.5 and `kurtosis` between 2.1 and 4.25. For uncorrelated noise,
-        one of the two is enough, and the kurtosis may be up to 5.0, because it may be clipped. Any
-        kurtosis is accepted if the noise has a `gain`. NaN is accepted too: if both numbers are
-        NaN, nothing was checked.
+        Whether this may be noise alone. The amount must be at most 1.2. For correlated noise, and
+        if `sigma` is not given, `structure` must be at most 2.5 and `kurtosis` between 2.1 and
+        4.25. For uncorrelated noise, one of the two is enough, and the kurtosis may be up to 5.0,
+        because it may be clipped. Any kurtosis is accepted if the noise has a `gain`. NaN is
+        accepted too: if all numbers are NaN, nothing was checked.
 
     Raises
     ------
@@ -123,7 +132,9 @@ def check_residual(
     noise = None if sigma is None else given_noise(sigma, noisy)
     structure = structure_removed(noisy, clean.pixels, noise)
     kurtosis = kurtosis_removed(noisy, clean.pixels)
-    return ResidualCheck(structure, kurtosis, is_noise(structure, kurtosis, noise))
+    amount = _amount_removed(noisy, clean.pixels, noise)
+    verdict = is_noise(structure, kurtosis, noise) and not amount > _MOST_AMOUNT
+    return ResidualCheck(structure, kurtosis, amount, verdict)
 
 
 def is_noise(structure: float, kurtosis: float, noise: NoiseModel | None) -> bool:
@@ -142,17 +153,28 @@ def is_noise(structure: float, kurtosis: float, noise: NoiseModel | None) -> boo
 
 
 def checked_pair(image, denoised, channel_axis, mask):
-    """Return the checked images; pixels of the noisy one are valid if they are valid in both."""
-    noisy, clean = (check_image(a, channel_axis, mask) for a in (image, denoised))
-    if noisy.pixels.shape != clean.pixels.shape:
+    """Return the checked images; pixels of both are valid if they are valid in both."""
+    if np.shape(image) != np.shape(denoised):
         shapes = " and ".join(str(np.shape(a)) for a in (image, denoised))
         raise ValueError(f"image and denoised must have the same shape, not {shapes}")
-    if clean.valid is not None:
-        valid = clean.valid if noisy.valid is None else noisy.valid & clean.valid
-        if not valid.any():
-            raise ValueError("no pixel is valid in both image and denoised: check their masks")
-        noisy = replace(noisy, valid=valid)
-    return noisy, clean
+    noisy = check_image(image, channel_axis, mask)
+    clean = check_image(denoised, channel_axis, noisy.valid)
+    return replace(noisy, valid=clean.valid), clean
+
+
+def _amount_removed(image: Image, denoised, noise: NoiseModel | None) -> float:
+    """Return `amount` for a checked image and (..., C) denoised pixels."""
+    if noise is None or noise.rician:
+        return float("nan")
+    inside = ... if image.valid is None else image.valid
+    removed = np.abs(image.pixels - denoised)[inside]
+    if noise.levels is None:
+        channels = denoised[inside].reshape(-1, image.channels).T
+        levels = deviations(noise, channels if any(noise.gain) else channels.mean(axis=0))
+    else:
+        levels = noise.levels[inside]
+    expected = np.hypot(root_mean_square(levels), np.hypot(noise.rows, noise.columns))
+    return float(root_mean_square(removed) / expected) if expected > 0 else float("nan")
 
 
 def structure_removed(image: Image, denoised, noise: NoiseModel | None) -> float:

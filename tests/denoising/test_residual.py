@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 from rendered import page_of_text
+from scipy.ndimage import gaussian_filter
 from scipy.stats import kurtosis
 
 from nnk_image import (
@@ -248,13 +249,20 @@ def test_limits_of_noise(structure, kurtosis, accepted):
 def test_verdict_follows_the_noise():
     noisy = np.random.default_rng(0).normal(100, 5, (64, 64))
     flat = np.full((64, 64), 100.0)
-    assert check_residual(noisy, flat) == check_residual(noisy, flat, CORRELATED)
+    assert check_residual(noisy, flat)[:2] == check_residual(noisy, flat, CORRELATED)[:2]
     assert check_residual(noisy, flat).is_noise is True
     noisy[::4, ::4] = 0  # dots, which have a high kurtosis
     assert check_residual(noisy, flat).kurtosis > 5
-    for noise, verdict in ((None, False), (CORRELATED, False), (5.0, True), (POISSON, True)):
+    strong = CORRELATED.scaled(30)
+    for noise, verdict in (
+        (None, False),
+        (strong, False),
+        (26.0, True),
+        (POISSON.scaled(30), True),
+    ):
         assert check_residual(noisy, flat, noise).is_noise is verdict
-    assert check_residual(noisy, noisy) == pytest.approx((np.nan, np.nan, True), nan_ok=True)
+    expected = pytest.approx((np.nan, np.nan, np.nan, True), nan_ok=True)
+    assert check_residual(noisy, noisy) == expected
 
 
 @pytest.mark.parametrize("quality", [75, 90])
@@ -309,3 +317,38 @@ def test_low_counts_stored_in_color_are_denoised(gain):
     noisy = np.repeat(np.clip(np.round(noisy), 0, 255)[..., None], 3, axis=2)
     errors = [np.mean((a[..., 0] - clean) ** 2) for a in (noisy, denoise(noisy, channel_axis=-1))]
     assert errors[1] < 0.2 * errors[0]
+
+
+def test_more_than_the_noise_was_removed():
+    rng = np.random.default_rng(9)
+    clean = standard_image("camera")
+    noisy = clean + rng.normal(0, 5, clean.shape)
+    good = check_residual(noisy, denoise(noisy, 5), 5)
+    assert good.amount == pytest.approx(0.95, abs=0.1)
+    assert good.is_noise
+    for bad in (gaussian_filter(noisy, 2), denoise(noisy, 5) + 40, np.zeros_like(noisy)):
+        found = check_residual(noisy, bad, 5)
+        removed = np.sqrt(np.mean((noisy - bad) ** 2))
+        assert found.amount == pytest.approx(removed / 5)
+        assert not found.is_noise
+        assert np.isnan(check_residual(noisy, bad).amount)
+
+
+@pytest.mark.parametrize("noise", ["poisson", "levels", "rows"])
+def test_amount_is_that_of_the_noise_model(noise):
+    rng, clean = np.random.default_rng(10), np.linspace(20, 200, 96) * np.ones((64, 1))
+    levels = 1 + clean[::-1, ::-1] / 20
+    model, noisy = {
+        "poisson": (NoiseModel(3, gain=2), rng.normal(2 * rng.poisson(clean / 2), 3)),
+        "levels": (NoiseModel(levels=levels), rng.normal(clean, levels)),
+        "rows": (NoiseModel(3, rows=4), rng.normal(clean + rng.normal(0, 4, (64, 1)), 3)),
+    }[noise]
+    assert check_residual(noisy, clean, model).amount == pytest.approx(1, abs=0.15)
+
+
+def test_a_masked_image_masks_its_result():
+    noisy = np.ma.masked_invalid(np.random.default_rng(11).normal(100, 5, (64, 64)))
+    noisy.data[:8, :8], noisy[:8, :8] = np.nan, np.ma.masked
+    result = np.full((64, 64), 100.0)
+    result[:8, :8] = np.nan
+    assert check_residual(noisy, result, 5).amount == pytest.approx(1, abs=0.05)
