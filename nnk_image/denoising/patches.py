@@ -130,11 +130,13 @@ class _Denoising:
             found = self._groups(half_guide[0], half.noise, grouping)
             half.denoised = self.colors(half.noisy, half.noise, half_guide, found, halvings - 1)
         rest, fine = _rest_and_detail(noisy, half)
-        mixed = fine is not None and halvings == _HALVINGS
-        if mixed and not self._settings.light:
+        # Only images with correlated noise have `fine` detail; colors at half size ignore it, and
+        # filter everything.
+        only_fine_detail = fine is not None and halvings == _HALVINGS
+        if only_fine_detail and not self._settings.light:
             groups = self._groups(guide[0], noise, grouping)
-        where = fine > 0 if mixed else None
-        if mixed and half.coarseness > _COARSE_COLORS:
+        where = fine > 0 if only_fine_detail else None
+        if only_fine_detail and half.coarseness > _COARSE_COLORS:
             pilot, left = rest + fine * (noisy - rest), (0.0,)
         else:
             pilot = groups.first_estimate(noisy, noise, self._executor, where, rest)
@@ -144,7 +146,7 @@ class _Denoising:
             pilot *= pilot.dtype.type(1 - half.coarseness)
             pilot = _corrected(pilot, half, 1)
         pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, left)
-        if mixed:
+        if only_fine_detail:
             pilot -= rest
             pilot *= fine
             pilot += rest
@@ -212,7 +214,10 @@ def _rest_and_detail(channels, half):
 
 
 def _box_means(plane):
-    """Return the means of (H, W) values in boxes around each pixel."""
+    """Return the means of (H, W) values in boxes around each pixel.
+
+    The running sums of `scipy.ndimage.uniform_filter` would be rounded differently in a tile.
+    """
     box = np.full(_BOX, 1 / _BOX)
     return correlate1d(correlate1d(plane, box, 0), box, 1)
 
