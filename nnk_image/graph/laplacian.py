@@ -73,8 +73,9 @@ def check_symmetric(adjacency):
         if largest > max(1e-12, 8 * np.finfo(adjacency.dtype).eps) * abs(adjacency).max():
             raise ValueError(
                 f"the adjacency is not symmetric (largest difference {largest:g}), but Laplacians "
-                "are of undirected graphs: use directed=False, or W.maximum(W.T), for an array "
-                "np.maximum(W, W.T); pass image_graph(image) for an image"
+                "are of undirected graphs: build it with directed=False in image_graph, with a "
+                "rule for symmetrize in nnk_graph, or use W.maximum(W.T), for an array "
+                "np.maximum(W, W.T); for an image, pass image_graph(image)"
             )
     return difference
 

@@ -28,6 +28,11 @@ class Gram:
     def __len__(self) -> int:
         return len(self.points)
 
+    @property
+    def diagonal_is_assumed(self) -> bool:
+        """Whether the kernel of queries with themselves is 1 only because it was not given."""
+        return self.kernel.name == "precomputed" and self._own is None
+
     def _centered(self, points: Array) -> Array:
         return points if self._center is None else points - self._center
 

@@ -61,7 +61,7 @@ def check_points(name: str, points: npt.ArrayLike, matrix: csr_array) -> Array:
 
 
 def check_labels(labels: npt.ArrayLike, n: int) -> Array:
-    """Return labels of n nodes, whole numbers, at least one of them known, -1 where unknown."""
+    """Return labels of n nodes in any shape, whole numbers or -1 (unknown), not all unknown."""
     array = plain_array(labels)
     whole = array.dtype.kind == "f" and (np.isfinite(array) & (array == np.rint(array))).all()
     if array.dtype.kind not in "iu" and not whole:
@@ -70,7 +70,7 @@ def check_labels(labels: npt.ArrayLike, n: int) -> Array:
             "classes, labels = np.unique(names, return_inverse=True), and set the unknown ones to "
             "-1 afterwards"
         )
-    if array.shape != (n,):
+    if array.size != n:
         raise ValueError(f"labels must have shape ({n},), one per node, not {array.shape}")
     if array.size and array.min() < -1:
         raise ValueError(f"labels must be -1 (unknown) or not negative, got {array.min()}")

@@ -15,6 +15,7 @@ from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
 from nnk_image.neighbors.options import warn
 from nnk_image.neighbors.result import Neighborhoods
+from nnk_image.solvers.problem import check_axes
 
 
 def label_propagation(
@@ -30,9 +31,9 @@ def label_propagation(
     ----------
     graph
         As for `interpolate`.
-    labels : (N,) array_like of int
+    labels : (N,) or (H, W) array_like of int
         Class of each node, -1 where unknown; at least one must be known. Classes are whole numbers
-        from 0, not necessarily consecutive. For an image, the raveled map of labels.
+        from 0, not necessarily consecutive.
     laplacian : {'combinatorial', 'normalized'}
         Laplacian of the graph, see `ImageGraph.laplacian`. 'combinatorial' (default) favors classes
         whose labeled nodes have large degrees, 'normalized' does not.
@@ -41,10 +42,9 @@ def label_propagation(
 
     Returns
     -------
-    labels : (N,) ndarray
-        Class of the largest score of each node, the smallest one if several are; of the dtype of
-        the argument. Known labels stay.
-    scores : (N, C) float64 ndarray
+    labels : ndarray of the shape and dtype of `labels`
+        Class of the largest score of each node, the smallest one if several are. Known labels stay.
+    scores : (N, C) or (H, W, C) float64 ndarray
         Only if `return_scores`. Columns are the C classes, ``np.unique`` of the known labels; rows
         add up to 1, or are 0 where no label can be reached.
 
@@ -76,7 +76,9 @@ def label_propagation(
     """
     check_choice("laplacian", laplacian, ("combinatorial", "normalized"))
     adjacency = check_graph(graph)
+    check_axes(graph, labels=labels)
     labels = check_labels(labels, adjacency.shape[0])
+    shape, labels = labels.shape, labels.ravel()
     known = labels != -1
     if known.all():
         warn("all labels are known, and returned as they are; set those to be found to -1")
@@ -95,7 +97,8 @@ def label_propagation(
     result = classes[scores.argmax(axis=1)].astype(labels.dtype)
     if not reached.all():
         result[~reached] = _most_frequent(labels[known], ~reached, "nodes")
-    return (result, scores) if return_scores else result
+    result = result.reshape(shape)
+    return (result, scores.reshape(*shape, -1)) if return_scores else result
 
 
 def _most_frequent(labels: Array, nodes: Array, what: str) -> Array:

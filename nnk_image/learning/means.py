@@ -19,6 +19,7 @@ from nnk_image.neighbors.model import NeighborhoodModel
 from nnk_image.neighbors.weights import nnk_weights
 
 _SIGMA_CANDIDATES = 30  # candidates of a point, whose distances give the width if it is a rule
+_ROUNDING = 1e-3  # smaller negative errors may come from rounding, also in float32
 _KERNEL_VALUES = 1 << 22  # in memory at a time, k^2 for each point that is coded with k atoms
 
 
@@ -265,11 +266,19 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Notes
         -----
         For a precomputed kernel the kernel of each query with itself is ``diagonal`` of
-        `kernel_params`, by default 1, also if queries are fitted points.
+        `kernel_params`, by default 1, also if queries are fitted points. If 1 is too small for any
+        kernel with these values, a ValueError is raised.
         """
         queries = self._checked_queries(X)
-        misfit = self._misfit(*self._coded(queries))
-        return np.maximum(self._gram.diagonal(queries) + misfit, 0)
+        errors = self._gram.diagonal(queries) + self._misfit(*self._coded(queries))
+        if self._gram.diagonal_is_assumed and errors.min() < -_ROUNDING:
+            query = int(errors.argmin())
+            raise ValueError(
+                f"the kernel of query {query} with itself must be at least "
+                f"{1 - errors[query]:.4g}, more than the default of 1: give the kernel of queries "
+                "with themselves, kernel_params={'diagonal': ...}"
+            )
+        return np.maximum(errors, 0)
 
     def score_samples(self, X: npt.ArrayLike) -> Array:
         """Return how well the atoms represent each query; outliers have low scores.

@@ -1,6 +1,6 @@
 """How far apart data sets are, and how alike neighborhoods before and after an embedding."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from nnk_image.base.image import Array
 from nnk_image.learning.inputs import Weights, check_points, check_weights
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
+from nnk_image.neighbors.options import check_params
 
 
 def nnk_distance(
@@ -19,6 +20,7 @@ def nnk_distance(
     n_neighbors: int = 30,
     *,
     kernel: str | Callable[..., Any] = "gaussian",
+    kernel_params: Mapping[str, Any] | None = None,
     sigma: float | str = "kth",
     n_jobs: int | None = None,
 ) -> float:
@@ -31,14 +33,14 @@ def nnk_distance(
     ----------
     A, B : (n, d) and (N, d) array_like or sparse matrix
         Points that are reconstructed, and points that they are reconstructed from. For
-        ``kernel='precomputed'``: the (n, N) kernel of A with B, and the (N, N) kernel of B; that of
-        each point of A with itself is taken to be 1.
+        ``kernel='precomputed'``: the (n, N) kernel of A with B, and the (N, N) kernel of B.
     n_neighbors : int
         Number of candidates of each point of A, the points of B most similar to it; default 30. If
         B has fewer points, all are candidates, and a warning says so.
-    kernel, sigma, n_jobs : optional
+    kernel, kernel_params, sigma, n_jobs : optional
         As for `nnk_neighbors`, with the same defaults. The default width depends on B: give `sigma`
-        as a number to compare distances to different sets.
+        as a number to compare distances to different sets. ``kernel='precomputed'`` needs
+        ``kernel_params={'diagonal': ...}``, the kernel of each point of A with itself.
 
     Returns
     -------
@@ -48,6 +50,11 @@ def nnk_distance(
         than itself. It is at most the mean of the kernel of points of A with themselves: 1 for a
         Gaussian kernel. For 'lle', it is the mean squared Euclidean distance of the points from
         their reconstructions, which has no bound.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is invalid, or if the diagonal of a precomputed kernel is missing.
 
     Notes
     -----
@@ -69,7 +76,23 @@ def nnk_distance(
     1.0
     """
     A, B = check_features("A", A), check_features("B", B)
-    near = nnk_neighbors(B, n_neighbors, queries=A, kernel=kernel, sigma=sigma, n_jobs=n_jobs)
+    if A.shape[1] != B.shape[1]:
+        raise ValueError(f"A has {A.shape[1]} features, B has {B.shape[1]}")
+    is_matrix = isinstance(kernel, str) and kernel == "precomputed"
+    if is_matrix and check_params("kernel_params", kernel_params).get("diagonal") is None:
+        raise ValueError(
+            "kernel='precomputed' needs the kernel of each point of A with itself, which the "
+            "distance depends on: give kernel_params={'diagonal': ...}, a number or (n,)"
+        )
+    near = nnk_neighbors(
+        B,
+        n_neighbors,
+        queries=A,
+        kernel=kernel,
+        kernel_params=kernel_params,
+        sigma=sigma,
+        n_jobs=n_jobs,
+    )
     return float(2 * near.error.mean())
 
 

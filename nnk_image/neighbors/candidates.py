@@ -230,7 +230,9 @@ def _all_pairs(points: Array, n_jobs: int | None) -> Any:
 
 
 def _given_candidates(given: Any, n_points: int) -> Candidates:
-    """Check candidates given as an (n, k) array of indices or a sparse (n, n_points) matrix."""
+    """Check candidates given as an (n, k) array of indices, a sparse matrix or an ImageGraph."""
+    if issparse(getattr(given, "adjacency", None)):  # an ImageGraph
+        given = given.adjacency
     if issparse(given):
         given = given.tocsr()
         if given.shape[1] != n_points:

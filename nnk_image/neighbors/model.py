@@ -94,9 +94,10 @@ class NeighborhoodModel:
 
     def _check_method(self) -> None:
         method, duplicates = self.method, self.params.duplicates
-        if method in BY_DISTANCE and not self.kernel.by_distance:
+        if method in BY_DISTANCE and self.kernel.name != "gaussian":
             raise ValueError(
-                f"method={method!r} uses distances of points; leave kernel at its default"
+                f"method={method!r} uses distances of points and no kernel; leave kernel at its "
+                "default"
             )
         needs_core = method not in ("nnk", "knn", "mutual_knn") or duplicates == "share"
         if self.kernel.function is not None and needs_core:

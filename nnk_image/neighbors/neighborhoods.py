@@ -81,7 +81,7 @@ def nnk_neighbors(
         but only pairs that are each other's candidates; not with `queries`. 'kstar': k*-nearest
         neighbors, see `KStarNeighborsClassifier`. 'lnp': local non-negative pursuit, which
         reconstructs the query from few points near it. Weights of 'kstar' and 'lnp' sum to 1;
-        both use distances, so that `kernel` has no effect; leave it at its default.
+        both use distances and no kernel: leave `kernel` at its default.
     method_params : dict, optional
         Parameters of the method.
 
@@ -105,7 +105,7 @@ def nnk_neighbors(
           fitted to X
         - an (n, k) array of indices of points, one row per query, with -1 for missing ones
         - a tuple (indices, distances); the distances are ignored and computed from X
-        - a sparse (n, N) matrix whose stored entries mark the candidates
+        - a sparse (n, N) matrix whose stored entries mark the candidates, or an `ImageGraph`
 
         If a query has more than `n_neighbors` of them, the most similar are used. The query itself
         and repeated candidates are skipped. There is no option `metric`: the cosine is a kernel,

@@ -11,6 +11,9 @@ from nnk_image.base.parallel import RowExecutor, one_blas_thread
 from nnk_image.graph.laplacian import check_symmetric
 from nnk_image.graph.pixel_graph import ImageGraph
 
+BLOCK_SIZES = 2, 64
+"""Smallest and largest side of a block in pixels."""
+
 
 def block_gft(
     values: npt.ArrayLike,
@@ -76,7 +79,7 @@ def block_gft(
     >>> bool(np.allclose(nnk_image.block_gft(coefficients, graph, inverse=True), image))
     True
     """
-    size = check_count("size", size, 2, 64)
+    size = check_count("size", size, *BLOCK_SIZES)
     if not isinstance(graph, ImageGraph):
         raise TypeError(f"graph must be an ImageGraph, not {type(graph).__name__}")
     if len(graph.shape) != 2 or min(graph.shape) < size:

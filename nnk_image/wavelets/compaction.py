@@ -20,7 +20,7 @@ from nnk_image.base.image import (
 )
 from nnk_image.graph.build import bilateral_graph, image_graph
 from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.spectral.block_gft import as_blocks, block_gft
+from nnk_image.spectral.block_gft import BLOCK_SIZES, as_blocks, block_gft
 from nnk_image.wavelets.transform import MAX_ORDER, SpectralGraphWavelets
 
 ORDERS = (4, 6, 12, 15, 30)
@@ -210,6 +210,8 @@ def energy_compaction(
     orders = tuple(check_count("order", m, 1, MAX_ORDER) for m in orders)
     if not orders:
         raise ValueError("orders is empty; give at least one Chebyshev order")
+    if block_size is not None:
+        block_size = check_count("block_size", block_size, *BLOCK_SIZES)
     if graphs is not None and sigma_f is not None:
         raise ValueError("sigma_f is of the default graphs: leave it out where graphs are given")
     require_per_pixel(
@@ -225,6 +227,7 @@ def energy_compaction(
     elif isinstance(graphs, ImageGraph):
         graphs = {graphs.kind: graphs}
     _check_graphs(graphs, checked, lmax)
+    blocks = {} if block_size is None else _block_energies(signal, graphs, block_size, n_jobs)
     options: dict[str, Any] = {"filters": filters, "n_scales": n_scales, "laplacian": laplacian}
     options["n_jobs"] = n_jobs
     energy, designed = {}, {}
@@ -234,7 +237,6 @@ def energy_compaction(
         wavelets = SpectralGraphWavelets(graph, order=orders[0], **options)
         energy[name], designed[name] = _energies(wavelets, signal, orders), wavelets.lmax
     n_edges = {name: graph.n_edges for name, graph in graphs.items()}
-    blocks = {} if block_size is None else _block_energies(signal, graphs, block_size, n_jobs)
     return EnergyCompaction(orders, energy, n_edges, designed, **blocks)
 
 

@@ -13,7 +13,13 @@ from pygsp.graphs import Graph
 from scipy.linalg import block_diag
 from scipy.sparse.linalg import eigsh
 
-from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph, standard_image
+from nnk_image import (
+    SpectralGraphWavelets,
+    bilateral_graph,
+    image_graph,
+    nnk_graph,
+    standard_image,
+)
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS, check_adjacency, laplacian
 from nnk_image.spectral.operator import LaplacianOperator
@@ -66,6 +72,9 @@ def test_directed_graph_has_no_laplacian(kind):
     assert (graph.adjacency - graph.adjacency.T).nnz
     with pytest.raises(ValueError, match="directed=False"):
         graph.laplacian(kind)
+    points = np.random.default_rng(0).standard_normal((30, 3))
+    with pytest.raises(ValueError, match="symmetrize in nnk_graph"):
+        SpectralGraphWavelets(nnk_graph(points, 5, symmetrize=None), laplacian=kind)
 
 
 # --- adjacency from the caller -----------------------------------------------------------

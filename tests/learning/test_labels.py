@@ -151,8 +151,15 @@ def test_labels_of_an_image():
     image = np.where(np.arange(12) < 5, 0.2, 0.8) * np.ones((10, 1))
     labels = np.full(120, -1)
     labels[0], labels[-1] = 0, 1
-    result = label_propagation(image_graph(image, window=5), labels).reshape(10, 12)
+    graph = image_graph(image, window=5)
+    result = label_propagation(graph, labels.reshape(10, 12))
     np.testing.assert_array_equal(result, (image > 0.5).astype(int))
+    flat, scores = label_propagation(graph, labels, return_scores=True)
+    np.testing.assert_array_equal(flat, result.ravel())
+    of_image = label_propagation(graph, labels.reshape(10, 12), return_scores=True)[1]
+    np.testing.assert_array_equal(of_image, scores.reshape(10, 12, 2))
+    with pytest.raises(ValueError, match=r"labels has shape \(12, 10\), but .*\(10, 12\)"):
+        label_propagation(graph, labels.reshape(12, 10))
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,18 @@ def test_precomputed_and_callable_kernels_equal_named_ones():
     assert_allclose(function.inertia_history_, named.inertia_history_, rtol=1e-8)
 
 
+def test_scores_of_a_precomputed_kernel_need_its_diagonal():
+    X = points()
+    options = {"n_neighbors": 2, "random_state": 0}
+    linear = NNKMeans(3, kernel="linear", **options).fit(2 * X)
+    model = NNKMeans(3, kernel="precomputed", **options).fit(4 * X @ X.T)
+    for method in (model.reconstruction_error, model.score_samples, model.score):
+        with pytest.raises(ValueError, match=r"at least [0-9.]+, more than .*'diagonal'"):
+            method(4 * X @ X.T)
+    model.set_params(kernel_params={"diagonal": 4 * (X**2).sum(axis=1)}).fit(4 * X @ X.T)
+    assert_allclose(model.score_samples(4 * X @ X.T), linear.score_samples(2 * X), atol=1e-9)
+
+
 def test_kernel_matrix_in_blocks_gives_the_same_result(monkeypatch):
     from nnk_image.learning import gram as gram_module
 

@@ -68,7 +68,21 @@ def test_triangle_inequality_does_not_hold():
     assert direct > 1.5 * steps
 
 
+def test_distance_by_a_precomputed_kernel_needs_its_diagonal():
+    A, B = POINTS[:15], POINTS[15:]
+    given = {"n_neighbors": 8, "kernel": "precomputed"}
+    expected = nnk_distance(A, B, 8, kernel="linear")
+    with pytest.raises(ValueError, match=r"kernel_params={'diagonal': ...}"):
+        nnk_distance(A @ B.T, B @ B.T, **given)
+    found = nnk_distance(A @ B.T, B @ B.T, kernel_params={"diagonal": (A**2).sum(axis=1)}, **given)
+    assert found == pytest.approx(expected)
+    cubic = {"kernel": "polynomial", "kernel_params": {"degree": 3}}
+    assert nnk_distance(A, B, 8, **cubic) == nnk_distance(A, B, 8, kernel="polynomial")
+
+
 def test_messages_name_the_argument():
+    with pytest.raises(ValueError, match="A has 2 features, B has 6"):
+        nnk_distance(POINTS[:, :2], POINTS)
     with pytest.raises(ValueError, match=r"A must have shape \(n, d\)"):
         nnk_distance(POINTS[0], POINTS)
     with pytest.raises(ValueError, match="6 of 240 numbers of B are not finite"):

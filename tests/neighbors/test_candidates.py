@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
-from nnk_image import nnk_graph, nnk_neighbors
+from nnk_image import image_graph, nnk_graph, nnk_neighbors
 
 POINTS = np.random.default_rng(0).standard_normal((300, 4))
 K = 12
@@ -52,6 +52,14 @@ def test_candidates_from_scikit_learn_estimators(expected, algorithm):
     assert same(nnk_neighbors(POINTS, K, neighbors=estimator), expected)
     fitted = NearestNeighbors(algorithm=algorithm).fit(POINTS)
     assert same(nnk_neighbors(POINTS, K, neighbors=fitted), expected)
+
+
+def test_candidates_from_an_image_graph():
+    image = np.random.default_rng(0).random((9, 11))
+    graph = image_graph(image, 5, sigma_f=0.2)
+    features = np.random.default_rng(1).random((99, 3))
+    expected = nnk_graph(features, neighbors=graph.adjacency)
+    assert (nnk_graph(features, neighbors=graph) != expected).nnz == 0
 
 
 class GraphTransformer:

@@ -251,6 +251,8 @@ def test_hidden_pixels_of_a_masked_array_are_ignored():
         ({"laplacian": "signless"}, ValueError, "'signless' is unknown"),
         ({"n_jobs": 0}, ValueError, "n_jobs=0"),
         ({"channel_axis": 0}, ValueError, "channel_axis=0"),
+        ({"block_size": 65}, ValueError, "block_size=65 must be from 2 to 64"),
+        ({"block_size": 2.5}, TypeError, "block_size must be an integer"),
     ],
 )
 def test_bad_option_is_refused(options, error, says):
