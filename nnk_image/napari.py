@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 _SIGMA = {"min": 0, "max": 1e9, "label": "noise", "tooltip": "Standard deviation; 0: estimate it"}
 _METHOD = {"choices": list(METHODS), "tooltip": "best is slower and a little better than fast"}
 _STRENGTH = {"min": 0.1, "max": 5, "step": 0.1, "tooltip": "Above 1 removes more"}
-_STAINS = {"min": -1, "max": 4, "label": "axis of stains", "tooltip": "-1: no axis of stains"}
+_CHANNEL_AXIS = {
+    "min": -1,
+    "max": 4,
+    "label": "channel axis",
+    "tooltip": "Axis of channels that are denoised separately; -1: none",
+}
 _PLANES = {"label": "plane by plane", "tooltip": "Each plane by itself, not the whole volume"}
 
 
@@ -30,7 +35,7 @@ def denoise_layer(
     method: Annotated[str, _METHOD] = "fast",
     strength: Annotated[float, _STRENGTH] = 1.0,
     planes: Annotated[bool, _PLANES] = False,
-    stains: Annotated[int, _STAINS] = -1,
+    channel_axis: Annotated[int, _CHANNEL_AXIS] = -1,
 ) -> "napari.qt.threading.FunctionWorker[napari.types.LayerDataTuple]":
     """Denoise a layer in the background; the result becomes a new layer.
 
@@ -45,9 +50,9 @@ def denoise_layer(
         As for `nnk_image.denoise`.
     planes : bool
         Denoise each plane of a stack by itself. Default: the whole volume.
-    stains : int
-        Number of the axis of a stack along which there are stains, or other channels that show
-        different things and are denoised each by itself; -1 (default) if there is none.
+    channel_axis : int
+        Axis of a stack along which there are channels that show different things, such as stains;
+        each is denoised by itself. -1 (default) if there is none.
 
     Returns
     -------
@@ -57,11 +62,11 @@ def denoise_layer(
     from napari.qt.threading import thread_worker
 
     work = thread_worker(denoised_layer, start_thread=True, progress=True)
-    return work(layer, sigma, method, strength, planes, stains)
+    return work(layer, sigma, method, strength, planes, channel_axis)
 
 
 def denoised_layer(
-    layer: Any, sigma: float, method: str, strength: float, planes: bool, stains: int = -1
+    layer: Any, sigma: float, method: str, strength: float, planes: bool, channel_axis: int = -1
 ) -> tuple[Any, dict[str, Any], str]:
     """Return data, attributes and kind of the new layer; parameters as for `denoise_layer`."""
     if layer is None:
@@ -76,17 +81,17 @@ def denoised_layer(
     values = pixels[..., :3] if layer.rgb else pixels  # without transparency
     if layer.rgb:
         options["channel_axis"] = -1
-        if stains >= 0:
-            raise ValueError("a color layer has no axis of stains: set it to -1")
+        if channel_axis >= 0:
+            raise ValueError("a color layer has no other channel axis: set it to -1")
     if layer.ndim > 2 and planes:
         stack = values.reshape(-1, *values.shape[layer.ndim - 2 :])
         data = np.stack([denoise(plane, level, **options) for plane in stack])
         data = data.reshape(values.shape)
     else:
         spacing = [abs(float(s)) for s in layer.scale]
-        if stains >= 0:
-            options |= {"channel_axis": stains, "channels": "independent"}
-            spacing = spacing[:stains] + spacing[stains + 1 :]
+        if channel_axis >= 0:
+            options |= {"channel_axis": channel_axis, "channels": "independent"}
+            spacing = spacing[:channel_axis] + spacing[channel_axis + 1 :]
         if layer.ndim > 2:
             options["spacing"] = spacing
         data = denoise(values, level, **options)

@@ -27,7 +27,7 @@ class StoredEdges(NamedTuple):
 
     @property
     def stored(self) -> StoredEdges:
-        """These edges, under the name that `EdgePlanes` has for its matrix."""
+        """Return self, so that callers can use `edges.stored` for both classes."""
         return self
 
     @property

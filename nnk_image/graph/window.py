@@ -166,8 +166,7 @@ def _pairs(squares, delta, near):
     Returns (starts, pruners) as in nnk_window: the pruners of offset k are
     ``pruners[starts[k] : starts[k + 1]]``.  Those with the largest threshold factor relative to
     their squared distance come first: they lie in the direction of k and prune most often.  Only
-    offsets before k are listed, even if rounding hides which is nearer, because the C core decides
-    about offsets in order.
+    offsets before k can prune k, because the C core decides about them in this order.
     """
     starts, pruners = [0], []
     for k in range(len(delta)):

@@ -18,8 +18,8 @@ from nnk_image.neighbors.options import warn
 from nnk_image.solvers.problem import Problem, check_axes, check_known, known_channels
 from nnk_image.solvers.quadratic import QuadraticSystem
 
-_LARGEST_ERROR = 1e-6  # of the probability in `harmonic`, 1 if exact; above, a leak is used
-_LEAK = 1e-12  # relative increase of the diagonal, which keeps the equations solvable
+_LARGEST_ERROR = 1e-6  # of the last column in `harmonic`, which is 1 if exact
+_LEAK = 1e-12  # relative increase of the diagonal where the error is larger
 _DIRECT = 2000  # up to this number of nodes, elimination is always fast
 _STEPS, _TOL = 200, 1e-13  # limits of conjugate gradients; if they fail, elimination is used
 
@@ -108,14 +108,13 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
 def harmonic(graph: Graph, adjacency: csr_array, known: Array, given: Array) -> tuple[Array, Array]:
     """Return `given` at the known nodes and the mean over the neighbors elsewhere, (N, C).
 
-    `adjacency` is that of the graph, from `check_graph`. Values are 0 in parts of the graph without
-    a known node. The second result, (N,), is the computed probability that a random walk meets a
-    known node: 0 where there is no path to one, else 1, but less where links are so weak that
-    rounding hides them. All values of a node have this factor as well.
+    `adjacency` is that of the graph, from `check_graph`. The second result, (N,), is the harmonic
+    function with value 1 at all known nodes. It is exactly 1 at linked nodes; where rounding makes
+    it smaller, values must be divided by it. Both results are 0 where there is no path to a known
+    node.
     """
     component = connected_components(adjacency, directed=False)[1]
     reached = np.isin(component, component[known])
-    # A last column of ones gives the probability that a walk meets a known node: 1, if exact.
     given = np.column_stack([given, known])
     if len(known) > _DIRECT:
         operand = graph if isinstance(graph, ImageGraph) else adjacency
@@ -141,7 +140,8 @@ def _eliminated(adjacency: csr_array, known: Array, reached: Array, given: Array
     found = _solve(part, right, 0.0) / root[free, None]
     lost = np.abs(found[:, -1] - 1) > _LARGEST_ERROR
     if lost.any():
-        # A leak keeps the equations solvable; it scales all values of a node by one factor.
+        # A slightly larger diagonal makes the matrix regular; it scales all channels of a node
+        # equally, which the division by the last column undoes.
         found[lost] = (_solve(part, right, _LEAK) / root[free, None])[lost]
     values[free] = found
     return values

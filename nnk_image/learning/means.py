@@ -204,7 +204,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return weights
 
     def _misfit(self, weights: Array, b: Array) -> Array:
-        """Return the squared errors (n,) of codes, less the queries' similarity with themselves."""
+        """Return ``|query - code|^2 - K(query, query)`` for each query, (n,)."""
         return ((weights @ self._between - 2 * b) * weights).sum(axis=1)
 
     def _coded(self, X: Array | None) -> tuple[Array, Array]:

@@ -32,7 +32,10 @@ class KernelEstimator(BaseEstimator):
         return tags
 
     def _options(self) -> dict[str, Any]:
-        """Return those of the options of `NeighborhoodModel` that are not about candidates."""
+        """Return the kernel options that this estimator has.
+
+        `n_neighbors` and `neighbors` are passed separately.
+        """
         names = {option.name for option in fields(KernelOptions)} - {"n_neighbors", "neighbors"}
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
 

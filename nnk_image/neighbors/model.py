@@ -86,10 +86,13 @@ class NeighborhoodModel:
         self._check_method()
         check_largest(self.kernel, self.points, self.points)
         self.search = search_for(given.neighbors, self.kernel, self.points, given.n_jobs)
-        # The rule for the width; empty where the width is given, or the kernel has none.
-        self._rule = width if isinstance(width, str) and self.has_sigma else ""
-        self._sigma: Sigma | None = None if self._rule else np.nan
-        if self.has_sigma and not isinstance(width, str):
+        # `_rule`: how to compute the width from distances, empty if it is given or there is none.
+        # `_sigma`: the width, None until it is computed, NaN if there is none.
+        self._rule = ""
+        self._sigma: Sigma | None = np.nan
+        if self.has_sigma and isinstance(width, str):
+            self._rule, self._sigma = width, None
+        elif self.has_sigma:
             self._sigma = self._scale * width
 
     def _check_method(self) -> None:
@@ -168,6 +171,7 @@ class NeighborhoodModel:
         """Return the width for some queries: that of the points, or their own where it is local."""
         if given.own and self._sigma is None:
             self._sigma = self._sigma_from(given)
+        # Given candidate lists belong to these queries, so distances of the points are unknown.
         of_queries = self._rule == "local" or isinstance(self.search, Candidates)
         if self._rule and of_queries and not given.own:
             return self._sigma_from(given)

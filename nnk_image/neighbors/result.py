@@ -182,6 +182,7 @@ class Solved:
             return weights.minimum(weights.T)
         if rule == "mean":
             return 0.5 * (weights + weights.T)
+        # Candidates of weight 0 are kept, because it must be known who was a candidate.
         candidates = self._rows(self.index >= 0, np.ones(len(self.index), np.int8))
         mutual = csr_array(weights.multiply(candidates.T))  # each other's candidates
         own, other = np.repeat(self.error, np.diff(mutual.indptr)), self.error[mutual.indices]

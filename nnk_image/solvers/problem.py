@@ -89,9 +89,10 @@ class Problem:
 
     @cached_property
     def weight(self) -> float:
-        """Factor of the variation: `strength`, or any if it is 0, so that known values are kept.
+        """Weight of the smoothness term.
 
-        It is then a power of 2 that brings the largest edge weight near 1.
+        For strength 0 only the constraint counts and any positive weight gives the same result; use
+        one that brings the largest edge weight near 1.
         """
         largest = 0 if self.strength else _matrix(self.graph).data.max(initial=0)
         if not largest:

@@ -20,7 +20,7 @@ _PER_CHUNK = 1 << 16
 
 _STEPS_PER_CHECK = 10
 _DIVISOR_OF_FIXED = 1e-9  # avoids division by 0 for edges between two fixed nodes
-_REACH_OF_UNKNOWN = 0.5  # the largest flow moves an unknown node by so many standard deviations
+_STEP_OF_UNKNOWN = 0.5  # most that an unknown node moves, in standard deviations of the signal
 
 
 def total_variation(
@@ -115,16 +115,18 @@ class _Flow:
         weight = problem.strength / problem.scale or problem.weight
         spread = float(problem.values[:, problem.known].std()) or 1.0
         largest = weight * matrix.max(axis=1).toarray().ravel().astype(float)  # flow of each node
-        least = _REACH_OF_UNKNOWN * spread / float(np.finfo(matrix.dtype).max) ** 0.75
-        of_unknown = _REACH_OF_UNKNOWN * spread / np.maximum(largest, least)
-        reach = np.where(problem.known, 1.0, of_unknown)
-        reach[problem.fixed] = 0
-        flows = reach * degrees
+        least = _STEP_OF_UNKNOWN * spread / float(np.finfo(matrix.dtype).max) ** 0.75
+        of_unknown = _STEP_OF_UNKNOWN * spread / np.maximum(largest, least)
+        # Step of each node: 1 at known nodes, 0 at fixed ones. An unknown node moves at most half a
+        # standard deviation of the signal per iteration.
+        node_step = np.where(problem.known, 1.0, of_unknown)
+        node_step[problem.fixed] = 0
+        flows = node_step * degrees
         both = flows[tail] + flows[head]  # 0 where both ends are fixed
         with np.errstate(over="ignore"):
             limit = weight * matrix.data[upper]
             step = (1 / np.where(both > 0, both, _DIVISOR_OF_FIXED)).astype(matrix.dtype)
-        self._reach = reach.astype(matrix.dtype)
+        self._node_step = node_step.astype(matrix.dtype)
         if not (np.isfinite(limit).all() and np.isfinite(step).all()):
             raise ValueError(
                 f"strength={problem.strength:g} is too large for a signal of this size, in "
@@ -145,7 +147,7 @@ class _Flow:
         z, v, x = np.where(known, values, start[: self._n]), u.copy(), np.empty_like(values)
         error, count, age = self._error(z, u, x, values, limits), 0, 1.0
         while error > problem.tol and count < problem.max_iterations:
-            self._nodes(z, self._reach, v, limits, x)
+            self._nodes(z, self._node_step, v, limits, x)
             older, age = age, (1 + math.sqrt(1 + 4 * age * age)) / 2
             if self._advance(x, (older - 1) / age, u, v) > 0:
                 age = 1.0
@@ -164,7 +166,7 @@ class _Flow:
         If both are below the rounding error of the sums, it is 0.
         """
         problem, missing = self._problem, ~self._problem.known
-        self._nodes(z, self._reach, u, limits, x)
+        self._nodes(z, self._node_step, u, limits, x)
         parts = self._sum(
             lambda e0, e1: _core.variation_gap(self._edges, x, u, e0, e1), self._n_edges
         )
@@ -181,10 +183,12 @@ class _Flow:
         return float(gap / max(objective, self._rounding))
 
     def _nodes(
-        self, z: Array, reach: Array, flow: Array, limits: tuple[float, float], x: Array
+        self, z: Array, node_step: Array, flow: Array, limits: tuple[float, float], x: Array
     ) -> None:
         self._sum(
-            lambda i0, i1: _core.variation_nodes(self._edges, z, reach, flow, *limits, x, i0, i1),
+            lambda i0, i1: _core.variation_nodes(
+                self._edges, z, node_step, flow, *limits, x, i0, i1
+            ),
             self._n,
         )
 

@@ -105,7 +105,7 @@ class LaplacianOperator:
     def multiply(self, signal, executor):
         """Return ``(L / bound) x``, L the Laplacian or the symmetric matrix it is similar to."""
         x = signal if self._sqrt_divisor is None else signal / self._sqrt_divisor
-        # T_1 = (2 / bound) L x - x
+        # L / bound = (T_0 + T_1) / 2, so one step of the recurrence gives the product.
         product = self._recurrence.analyze(x, np.array([[0.5, 0.5]]), self.bound, executor)[0]
         return product if self._sqrt_divisor is None else product * self._sqrt_divisor
 

@@ -358,25 +358,25 @@ class SpectralGraphWavelets:
         """Return `lmax` and `bound` with defaults filled in; ValueError if they are too small."""
         if isinstance(lmax, str) and lmax != "lanczos":
             raise ValueError(f"lmax={lmax!r} must be a number, 'lanczos' or None")
-        given = None
+        design_end = None
         if lmax is not None and not isinstance(lmax, str):
-            given = check_positive("lmax", lmax, "largest eigenvalue to design for")
-        name, end = "lmax", given
+            design_end = check_positive("lmax", lmax, "largest eigenvalue to design for")
+        name, interval_end = "lmax", design_end
         if bound is not None:
-            name, end = "bound", check_positive("bound", bound, "end of the interval")
-        if end is not None and end < self._operator.bound:
+            name, interval_end = "bound", check_positive("bound", bound, "end of the interval")
+        if interval_end is not None and interval_end < self._operator.bound:
             least, _ = self._lanczos(executor)
-            if end < least * (1 - 1e-5):
+            if interval_end < least * (1 - 1e-5):
                 raise ValueError(
-                    f"{name}={end:g} lies below the largest eigenvalue, which is at least "
+                    f"{name}={interval_end:g} lies below the largest eigenvalue, which is at least "
                     f"{least:g}: the polynomials would grow without limit; leave {name} out or "
                     "give a larger one"
                 )
-        if given is None:  # without edges L = 0, whose spectrum lies in any interval
-            given = end or self._operator.bound or 1.0
+        if design_end is None:  # without edges L = 0, whose spectrum lies in any interval
+            design_end = interval_end or self._operator.bound or 1.0
             if lmax is not None and self._operator.bound:
-                given = LANCZOS_MARGIN * min(sum(self._lanczos(executor)), given)
-        return given, end or given
+                design_end = LANCZOS_MARGIN * min(sum(self._lanczos(executor)), design_end)
+        return design_end, interval_end or design_end
 
     def _lanczos(self, executor: RowExecutor) -> tuple[float, float]:
         shape = self._operator.shape

@@ -91,10 +91,10 @@ def test_a_color_stack_with_transparency():
 def test_stains_are_denoised_independently():
     stack = RNG.normal(100, 10, (2, 6, 40, 44))
     layer = layer_of(stack, scale=np.array([1.0, 3.0, 1.5, 1.5]))
-    data, _, _ = denoised_layer(layer, **OPTIONS, stains=0)
+    data, _, _ = denoised_layer(layer, **OPTIONS, channel_axis=0)
     np.testing.assert_array_equal(data, [denoise(part, 10, spacing=(2, 1, 1)) for part in stack])
     frames = layer_of(stack[:, 0])
-    data, _, _ = denoised_layer(frames, **OPTIONS, stains=0)
+    data, _, _ = denoised_layer(frames, **OPTIONS, channel_axis=0)
     np.testing.assert_array_equal(data, [denoise(part, 10) for part in stack[:, 0]])
 
 
@@ -110,12 +110,12 @@ def test_sigma_0_estimates_the_noise():
         (None, "no image layer"),
         (layer_of(np.ones((9, 9)), multiscale=True), "'mine' is a pyramid"),
         (layer_of(np.ones((5, 9, 9))), "channel_axis=4 is outside"),
-        (layer_of(np.ones((9, 9, 3)), rgb=True), "color layer has no axis of stains"),
+        (layer_of(np.ones((9, 9, 3)), rgb=True), "color layer has no other channel axis"),
     ],
 )
 def test_unsupported_layers_are_refused(layer, message):
     with pytest.raises(ValueError, match=message):
-        denoised_layer(layer, **OPTIONS, stains=4)
+        denoised_layer(layer, **OPTIONS, channel_axis=4)
 
 
 def test_the_manifest_names_the_plugin():
