@@ -30,16 +30,13 @@ KernelFunction = Callable[..., Any]
 class Kernel:
     """A kernel: an entry of `KERNELS`, for 'polynomial' with its parameters, or a function.
 
-    ``values(kernel, x)`` returns similarities, and may overwrite x. If `by_distance`, similarity
-    falls with the distance, and x holds distances divided by sigma. Otherwise x holds the inner
-    products of points, which are first scaled to length 1 if `unit`. `values` is None for
-    kernels that depend on the query.
+    If `by_distance`, similarity falls with the distance. Otherwise it depends on the inner products
+    of points, which are first scaled to length 1 if `unit`.
 
     The polynomial kernel is ``(gamma x.y + coef0)^degree``; linear is degree 1.
     """
 
     name: str
-    values: "Callable[[Kernel, Array], Array] | None" = None
     by_distance: bool = False
     unit: bool = False
     degree: int = 1
@@ -50,40 +47,18 @@ class Kernel:
     @property
     def has_sigma(self) -> bool:
         """Whether the kernel has a width."""
-        return self.by_distance and self.values is not None
-
-
-def _gaussian(_: Kernel, x: Array) -> Array:
-    x *= x
-    x *= -0.5
-    return np.exp(x, out=x)
-
-
-def _laplacian(_: Kernel, x: Array) -> Array:
-    return np.exp(np.negative(x, out=x), out=x)
-
-
-def _polynomial(kernel: Kernel, x: Array) -> Array:
-    return (kernel.gamma * x + kernel.coef0) ** kernel.degree
-
-
-def _cosine(_: Kernel, x: Array) -> Array:
-    return x
-
-
-def _shifted_cosine(_: Kernel, x: Array) -> Array:
-    return (1 + x) / 2
+        return self.name in ("gaussian", "laplacian")
 
 
 KERNELS = {
-    "gaussian": Kernel("gaussian", _gaussian, by_distance=True),
-    "laplacian": Kernel("laplacian", _laplacian, by_distance=True),
+    "gaussian": Kernel("gaussian", by_distance=True),
+    "laplacian": Kernel("laplacian", by_distance=True),
     "lle": Kernel("lle", by_distance=True),
     "angular": Kernel("angular", by_distance=True),
-    "cosine": Kernel("cosine", _cosine, unit=True),
-    "shifted_cosine": Kernel("shifted_cosine", _shifted_cosine, unit=True),
-    "linear": Kernel("polynomial", _polynomial),
-    "polynomial": Kernel("polynomial", _polynomial),
+    "cosine": Kernel("cosine", unit=True),
+    "shifted_cosine": Kernel("shifted_cosine", unit=True),
+    "linear": Kernel("polynomial"),
+    "polynomial": Kernel("polynomial"),
     "precomputed": Kernel("precomputed"),
 }
 
@@ -120,14 +95,24 @@ def self_similarities(kernel: Kernel, points: Array) -> NDArray[np.float64]:
     return similarities(kernel, np.einsum("ij,ij->i", points, points, dtype=np.float64))
 
 
-def similarities(kernel: Kernel, values: Array) -> Array:
-    """Compute similarities from distances / sigma or inner products, perhaps in place."""
-    if kernel.values is None:
-        raise ValueError(
-            f"kernel={kernel.name!r} is not possible here, because it depends on the query; choose "
-            "another"
-        )
-    return kernel.values(kernel, values)
+def similarities(kernel: Kernel, x: Array) -> Array:
+    """Compute similarities from distances / sigma or inner products x, perhaps in place."""
+    if kernel.name == "gaussian":
+        x *= x
+        x *= -0.5
+        return np.exp(x, out=x)
+    if kernel.name == "laplacian":
+        return np.exp(np.negative(x, out=x), out=x)
+    if kernel.name == "polynomial":
+        return (kernel.gamma * x + kernel.coef0) ** kernel.degree
+    if kernel.name == "cosine":
+        return x
+    if kernel.name == "shifted_cosine":
+        return (1 + x) / 2
+    raise ValueError(
+        f"kernel={kernel.name!r} is not possible here, because it depends on the query; choose "
+        "another"
+    )
 
 
 def evaluate(function: KernelFunction, a: Array, b: Array) -> NDArray[np.float64]:

@@ -515,7 +515,7 @@ def test_indefinite_kernels_warn_raise_or_are_clipped():
 
 
 @pytest.mark.parametrize(
-    "kernel", [name for name, kernel in kernels.KERNELS.items() if kernel.values]
+    "kernel", [name for name in kernels.KERNELS if name not in ("lle", "angular", "precomputed")]
 )
 @pytest.mark.parametrize("n_features", [3, 40])
 def test_the_core_and_numpy_agree_on_every_kernel(kernel, n_features):
