@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice
+from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.graph.exact_weights import nnk_weighted
 from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.graph.planes import EdgePlanes
+from nnk_image.graph.planes import EdgePlanes, StoredEdges
 from nnk_image.graph.pruning import GraphSpec
+from nnk_image.neighbors.model import NeighborhoodModel
 
 _LARGEST_SIGMA_F = 5  # as a multiple of the image's range; above it, warn of wrong units
 _LARGEST_SPACING = 5  # as a multiple of sigma_d; above it, no weight exceeds 4e-6: warn
@@ -134,7 +138,7 @@ def image_graph(
         graph = build_graph(spec, executor, directed=bool(directed) or weights == "nnk")
     if weights == "kernel":
         return graph
-    return nnk_weighted(graph, spec.image.pixels, bool(directed), n_jobs)
+    return _nnk_weighted(graph, spec.image.pixels, bool(directed), n_jobs)
 
 
 def bilateral_graph(
@@ -219,3 +223,25 @@ def build_graph(spec: GraphSpec, executor: RowExecutor, directed: bool = False) 
         spec.image.valid,
         spec.spacing,
     )
+
+
+def _nnk_weighted(
+    graph: ImageGraph, pixels: Array, directed: bool, n_jobs: int | None
+) -> ImageGraph:
+    """Replace an image graph's weights by those of non-negative kernel regression.
+
+    The given graph is directed: row i holds the neighbors that pixel i of the (H, W, C) image
+    chose. Values of masked pixels do not matter. Each end of an edge yields a weight for it; unless
+    `directed`, the edge gets the larger one. Edges of weight 0 are left out.
+    """
+    valid = np.ones(graph.shape, bool) if graph.valid is None else graph.valid
+    places = graph.positions() / graph.sigma_d
+    intensities = np.where(valid[..., None], pixels, 0).astype(np.float64) / graph.sigma_f
+    features = np.hstack([places, intensities.reshape(graph.n_nodes, -1)])
+    max_neighbors = int(np.diff(graph.adjacency.indptr).max(initial=1))
+    options: dict[str, Any] = {"sigma": 1.0, "neighbors": graph.adjacency, "n_jobs": n_jobs}
+    solved = NeighborhoodModel(features, max_neighbors, **options).solve()
+    adjacency = solved.graph(None if directed else "max")
+    adjacency = adjacency.astype(graph.adjacency.dtype)
+    adjacency.eliminate_zeros()  # weights too small for float32 have become 0
+    return replace(graph, edges=StoredEdges(adjacency), directed=directed)
