@@ -34,11 +34,6 @@ class FilterBank:
         shape = np.shape(eigenvalues)
         x = np.asarray(eigenvalues, float).ravel()
         values = np.asarray(self._evaluate(x), float)
-        if values.shape != (self.n_bands, len(x)):
-            raise ValueError(
-                f"a filter maps eigenvalues of shape {x.shape} to the same shape; together "
-                f"{self.n_bands} filters gave {values.shape}"
-            )
         if not np.isfinite(values).all():
             band, at = np.argwhere(~np.isfinite(values))[0]
             raise ValueError(
