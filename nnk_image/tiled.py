@@ -397,7 +397,7 @@ def _largest(
 
 
 def _bound(largest: Any, kind: str, tau: float | None, dtype: np.dtype[Any]) -> float:
-    return bound_of(max(largest), kind, tau, dtype) or 1.0  # L = 0 without edges
+    return bound_of(max(largest), kind, tau, dtype)
 
 
 def _bands(

@@ -38,7 +38,7 @@ class TorchGraph:
     shape : tuple of int
         Shape of a signal: that of the image for an ImageGraph, (N,) for other graphs.
     bound : float
-        Upper bound of the eigenvalues of L; 0 for a graph without edges.
+        Upper bound of the eigenvalues of L; 1 for a graph without edges.
 
     Raises
     ------
@@ -73,7 +73,6 @@ class TorchGraph:
             self._operator = LaplacianOperator.of_graph(graph, laplacian, None, executor)
         self._dtype = getattr(torch, self._operator.dtype.name)
         self.shape, self.bound = self._operator.shape, self._operator.bound
-        self._end = self.bound or 1.0  # of the interval: without edges L = 0, and any will do
 
     def laplacian(self, x: Tensor | npt.ArrayLike) -> Tensor:
         """Multiply signals by the Laplacian.
@@ -88,7 +87,7 @@ class TorchGraph:
         tensor of the shape of x
             Differentiable any number of times.
         """
-        return self.chebyshev(x, [self._end / 2] * 2)  # L = bound / 2 (T_0 + T_1)
+        return self.chebyshev(x, [self.bound / 2] * 2)  # L = bound / 2 (T_0 + T_1)
 
     def chebyshev(self, x: Tensor | npt.ArrayLike, coefficients: Tensor | npt.ArrayLike) -> Tensor:
         """Apply polynomials of the Laplacian L, ``sum_k c_k T_k(2 L / bound - I) x``.
@@ -119,7 +118,9 @@ class TorchGraph:
 
         def each(work: Callable[..., Array], signals: Array) -> list[Array]:
             with RowExecutor(self._n_jobs) as executor:
-                return [work(np.ascontiguousarray(s), series, self._end, executor) for s in signals]
+                return [
+                    work(np.ascontiguousarray(s), series, self.bound, executor) for s in signals
+                ]
 
         def analyze(signals: Array) -> Array:
             return np.stack(each(self._operator.analyze, signals), axis=1)

@@ -37,7 +37,7 @@ class LaplacianOperator:
     tau : float or None
         Constant of the regularized Laplacian, by default the mean degree; else None.
     bound : float
-        Upper bound on the eigenvalues (0 for a graph without edges).
+        Upper bound on the eigenvalues (1 for a graph without edges).
     """
 
     SETUP_SWEEPS = EDGE_SWEEPS + GridRecurrence.SETUP_SWEEPS
@@ -83,23 +83,13 @@ class LaplacianOperator:
         `coefficients` are (n_bands, order + 1). The spectrum must lie in [0, lambda_max].
         """
         signal = self._to_random_walk(signal)
-        if coefficients.shape[1] == 1:
-            result = np.multiply.outer(coefficients[:, 0].astype(self.dtype), signal)
-        else:
-            coefficients = np.ascontiguousarray(coefficients)
-            result = self._recurrence.analyze(signal, coefficients, lambda_max, executor)
+        result = self._recurrence.analyze(signal, _ready(coefficients), lambda_max, executor)
         return self._from_random_walk(result)
 
     def synthesize(self, bands, coefficients, lambda_max, executor):
         """Apply the adjoint of `analyze`: ``sum_s p_s(L) bands[s]``."""
         bands = np.ascontiguousarray(self._to_random_walk(bands))
-        if coefficients.shape[1] == 1:
-            factors = coefficients[:, 0].astype(self.dtype)  # no BLAS: same order of sums anywhere
-            result = sum(factor * band for factor, band in zip(factors, bands, strict=True))
-        else:
-            result = self._recurrence.synthesize(
-                bands, np.ascontiguousarray(coefficients), lambda_max, executor
-            )
+        result = self._recurrence.synthesize(bands, _ready(coefficients), lambda_max, executor)
         return self._from_random_walk(result)
 
     def multiply(self, signal, executor):
@@ -119,6 +109,13 @@ class LaplacianOperator:
 
     def _from_random_walk(self, x):
         return x * self._sqrt_divisor if self.kind == "normalized" else x
+
+
+def _ready(coefficients):
+    """Return contiguous coefficients of order 1 at least, which the recurrences begin with."""
+    if coefficients.shape[1] == 1:
+        coefficients = np.pad(coefficients, ((0, 0), (0, 1)))
+    return np.ascontiguousarray(coefficients)
 
 
 def recurrence_of(graph, dtype, executor):

@@ -64,11 +64,12 @@ def shift_of(graph):
 def bound_of(largest, kind, tau=None, dtype=None):
     """Bound the eigenvalues from above, given the `bound_statistic` and the type of the degrees.
 
-    It is 0 for a graph without edges, 2 for the normalized Laplacian and the random walk, and
-    ``2 d / (d + tau)`` with d the largest degree for the regularized Laplacian.
+    It is 2 for the normalized Laplacian and the random walk, and ``2 d / (d + tau)`` with d the
+    largest degree for the regularized Laplacian. Without edges it is 1, because any interval holds
+    the only eigenvalue, 0.
     """
     if largest == 0:
-        return 0.0
+        return 1.0
     if kind == "regularized":
         return 2 * largest / (largest + float(tau))
     if kind != "combinatorial":

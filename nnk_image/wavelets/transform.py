@@ -372,10 +372,11 @@ class SpectralGraphWavelets:
                     f"{least:g}: the polynomials would grow without limit; leave {name} out or "
                     "give a larger one"
                 )
-        if design_end is None:  # without edges L = 0, whose spectrum lies in any interval
-            design_end = interval_end or self._operator.bound or 1.0
-            if lmax is not None and self._operator.bound:
-                design_end = LANCZOS_MARGIN * min(sum(self._lanczos(executor)), design_end)
+        if design_end is None:
+            design_end = interval_end or self._operator.bound
+            estimate = 0.0 if lmax is None else sum(self._lanczos(executor))
+            if estimate > 0:  # it is 0 without edges
+                design_end = LANCZOS_MARGIN * min(estimate, design_end)
         return design_end, interval_end or design_end
 
     def _lanczos(self, executor: RowExecutor) -> tuple[float, float]:

@@ -208,7 +208,7 @@ def test_no_eigenvalue_exceeds_the_bound(matrix, kind):
     bound = bound_of(sp.csr_array(matrix), kind)
     largest = np.linalg.eigvals(dense.laplacian(matrix, kind)).real.max()
     assert bound >= largest * (1 - 1e-12)
-    assert (bound == 0) == (not matrix.any())
+    assert matrix.any() or bound == 1
 
 
 def random_adjacency(seed):
@@ -245,7 +245,8 @@ def test_bound_of_hard_and_random_graphs(dtype, first):
         assert bound >= true * (1 - 1e-14)
         degrees = matrix.sum(axis=0)
         edge_sums = degrees[:, None] + degrees[None]
-        assert bound <= (edge_sums * (matrix > 0)).max() * (1 + 64 * np.finfo(dtype).eps)
+        most = (edge_sums * (matrix > 0)).max() or 1  # 1 without edges
+        assert bound <= most * (1 + 64 * np.finfo(dtype).eps)
         ratios.append(bound / true if true else 1)
     assert np.median(ratios) < 1.7
 

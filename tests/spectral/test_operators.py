@@ -35,7 +35,7 @@ def check_against_dense(graph, kind, coefficients, seed=0):
     signal, images = rng.standard_normal(len(matrix)), rng.standard_normal((3, len(matrix)))
     laplacian = dense.laplacian(matrix, kind)
     for operator in both_layouts(graph, kind):
-        p = dense.polynomials(laplacian, coefficients, operator.bound or 1.0)
+        p = dense.polynomials(laplacian, coefficients, operator.bound)
         assert_close(run(operator, "analyze", signal, coefficients), p @ signal)
         expected = sum(a @ b for a, b in zip(p, images, strict=True))
         assert_close(run(operator, "synthesize", images, coefficients), expected)
@@ -106,7 +106,7 @@ def test_any_sparse_graph(matrix, kind, order):
     values, right, left = dense.spectrum(matrix, kind)
     root = np.sqrt(dense.node_weights(matrix, kind))
     signal = np.random.default_rng(order).standard_normal(len(matrix)) / root
-    t = 2 * values / (operator.bound or 1.0) - 1
+    t = 2 * values / operator.bound - 1
     responses = np.polynomial.chebyshev.chebval(t, coefficients.T)
     expected = [root * (right * r @ (left @ signal)) for r in responses]
     assert_close(root * run(operator, "analyze", signal, coefficients), np.array(expected), 1e-10)
@@ -254,7 +254,7 @@ def test_planes_make_the_same_operator_as_the_matrix(masked, kind, shape, dtype)
         ]
         assert operators[0].bound == operators[1].bound
         signal = np.random.default_rng(9).random(shape[:2]).astype(graph.dtype)
-        given = signal, random_bank(2, 9), operators[0].bound or 1.0, executor
+        given = signal, random_bank(2, 9), operators[0].bound, executor
         results = [o.analyze(*given) for o in operators]
         np.testing.assert_array_equal(*results)
 

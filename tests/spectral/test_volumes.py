@@ -51,7 +51,7 @@ def test_polynomials_match_the_dense_matrix(shape, window, kind, masked):
             LaplacianOperator.of_graph(stored(graph), kind, np.float64, executor),
             *both_layouts(graph, kind),
         ]
-    bound = operators[0].bound or 1.0
+    bound = operators[0].bound
     p = dense.polynomials(dense.laplacian(matrix, kind), coefficients, bound)
     for operator in operators:
         assert operator.shape == (shape if operator is not operators[2] else (volume.size,))

@@ -47,7 +47,7 @@ def run(operator, method, values, coefficients, n_jobs=1, lambda_max=None):
     """Run `analyze` or `synthesize` on flat signals, and return flat results."""
     lead = (len(coefficients),) if method == "synthesize" else ()
     values = values.astype(operator.dtype).reshape(*lead, *operator.shape)
-    lambda_max = lambda_max or operator.bound or 1.0
+    lambda_max = lambda_max or operator.bound
     with RowExecutor(n_jobs) as executor:
         result = getattr(operator, method)(values, coefficients, lambda_max, executor)
     lead = (len(coefficients),) if method == "analyze" else ()
