@@ -15,7 +15,7 @@ from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.learning.inputs import Graph, check_graph
 from nnk_image.neighbors.options import warn
-from nnk_image.solvers.problem import Problem, check_axes, check_known, known_channels
+from nnk_image.solvers.problem import Problem, check_known, known_channels
 from nnk_image.solvers.quadratic import QuadraticSystem
 
 _LARGEST_ERROR = 1e-6  # of the last column in `harmonic`, which is 1 if exact
@@ -87,9 +87,9 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
     True
     """
     adjacency = check_graph(graph)
-    check_axes(graph, values=values, known=known)
-    fixed = check_known(known, adjacency.shape[0])
-    given = known_channels("values", plain_array(values), fixed).T.astype(np.float64, order="C")
+    fixed = check_known(known, graph, adjacency.shape[0])
+    given = known_channels("values", plain_array(values), fixed, graph)
+    given = given.T.astype(np.float64, order="C")
     scale = np.abs(given).max() or 1.0
     given /= scale  # so that squares neither overflow nor underflow
     found, probability = harmonic(graph, adjacency, fixed, given)

@@ -11,6 +11,7 @@ from nnk_image.base.image import Array
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 from nnk_image.neighbors.features import check_features, check_finite
 from nnk_image.neighbors.result import Neighborhoods
+from nnk_image.solvers.problem import node_values
 
 Graph: TypeAlias = Any  # ImageGraph, or what `sparse_adjacency` takes
 Weights: TypeAlias = Neighborhoods | sparray | spmatrix
@@ -60,8 +61,8 @@ def check_points(name: str, points: npt.ArrayLike, matrix: csr_array) -> Array:
     return array
 
 
-def check_labels(labels: npt.ArrayLike, n: int) -> Array:
-    """Return labels of n nodes in any shape, whole numbers or -1 (unknown), not all unknown."""
+def check_labels(labels: npt.ArrayLike, graph: Graph, n: int) -> Array:
+    """Return labels of n nodes, whole numbers or -1 (unknown), not all unknown."""
     array = plain_array(labels)
     whole = array.dtype.kind == "f" and (np.isfinite(array) & (array == np.rint(array))).all()
     if array.dtype.kind not in "iu" and not whole:
@@ -70,8 +71,7 @@ def check_labels(labels: npt.ArrayLike, n: int) -> Array:
             "classes, labels = np.unique(names, return_inverse=True), and set the unknown ones to "
             "-1 afterwards"
         )
-    if array.size != n:
-        raise ValueError(f"labels must have shape ({n},), one per node, not {array.shape}")
+    node_values("labels", array, graph, n, channels=False)
     if array.size and array.min() < -1:
         raise ValueError(f"labels must be -1 (unknown) or not negative, got {array.min()}")
     if not (array != -1).any():

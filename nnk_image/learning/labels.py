@@ -15,7 +15,6 @@ from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
 from nnk_image.neighbors.options import warn
 from nnk_image.neighbors.result import Neighborhoods
-from nnk_image.solvers.problem import check_axes
 
 
 def label_propagation(
@@ -76,8 +75,7 @@ def label_propagation(
     """
     check_choice("laplacian", laplacian, ("combinatorial", "normalized"))
     adjacency = check_graph(graph)
-    check_axes(graph, labels=labels)
-    labels = check_labels(labels, adjacency.shape[0])
+    labels = check_labels(labels, graph, adjacency.shape[0])
     shape, labels = labels.shape, labels.ravel()
     known = labels != -1
     if known.all():

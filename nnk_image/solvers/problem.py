@@ -175,8 +175,7 @@ def check_problem(
         raise ValueError(
             "strength=0 keeps known values, and all are known: give a positive strength, or known"
         )
-    check_axes(graph, signal=signal, known=known, start=start)
-    mask = np.ones(n, bool) if known is None else check_known(known, n)
+    mask = np.ones(n, bool) if known is None else check_known(known, graph, n)
     reached = _reached(graph, mask, tol)
     if not reached.all():
         warnings.warn(
@@ -189,7 +188,7 @@ def check_problem(
     dtype = working_dtype(signal.dtype)
     # In float32, weights of weak links in a float64 graph would underflow.
     arithmetic = np.promote_types(dtype, graph.dtype)
-    values = known_channels("signal", signal, mask).astype(arithmetic, order="C")
+    values = known_channels("signal", signal, mask, graph).astype(arithmetic, order="C")
     scale = 2.0 ** (int(np.frexp(abs(values).max())[1]) - 1)
     values /= scale
     if start is None:
@@ -198,7 +197,7 @@ def check_problem(
     elif isinstance(start, SolverInfo):
         states = start.state
     else:
-        states = list(_channels("start", plain_array(start), n))
+        states = list(node_values("start", plain_array(start), graph, n).T)
         if not np.isfinite(states).all():
             node = int(np.argmin(np.isfinite(states).all(axis=0)))
             raise ValueError(f"start must be finite at all nodes; it is not at node {node}")
@@ -228,9 +227,9 @@ def _reached(graph: ImageGraph | csr_array, known: Array, tol: float) -> Array:
     return np.isin(part, part[known])
 
 
-def known_channels(name: str, signal: Array, known: Array) -> Array:
+def known_channels(name: str, signal: Array, known: Array, graph: Graph) -> Array:
     """Return a signal as (C, N), which is 0 where it is not known, and must be finite elsewhere."""
-    values = np.where(known, _channels(name, signal, len(known)), 0)
+    values = np.where(known, node_values(name, signal, graph, len(known)).T, 0)
     if not np.isfinite(values).all():
         node = int(np.argmin(np.isfinite(values).all(axis=0)))
         raise ValueError(
@@ -240,40 +239,32 @@ def known_channels(name: str, signal: Array, known: Array) -> Array:
     return values
 
 
-def _channels(name: str, signal: Array, n: int) -> Array:
-    """Return a signal as (C, N)."""
-    if signal.dtype.kind not in "buif":
-        raise TypeError(f"{name} must be of real numbers, not {signal.dtype}")
-    for axes in (signal.ndim, signal.ndim - 1):
-        if axes > 0 and np.prod(signal.shape[:axes]) == n and signal.size:
-            return signal.reshape(n, -1).T
-    raise ValueError(
-        f"{name} has shape {signal.shape}, but the graph has {n} nodes: give one value per "
-        "node, or one more axis, of channels"
-    )
-
-
-def check_axes(graph: Any, **arrays: Any) -> None:
-    """Raise ValueError if arrays are images of another shape than the graph, such as transposed."""
-    if not isinstance(graph, ImageGraph):
-        return
-    axes = len(graph.shape)
-    for name, array in arrays.items():
-        shape = np.shape(array) if array is not None else ()
-        if len(shape) >= axes and graph.n_nodes not in shape and shape[:axes] != graph.shape:
-            raise ValueError(
-                f"{name} has shape {shape}, but the graph is that of an image of {graph.shape}: "
-                "bring the axes into this order, channels last"
-            )
-
-
-def check_known(known: npt.ArrayLike, n: int) -> Array:
+def check_known(known: npt.ArrayLike, graph: Graph, n: int) -> Array:
     """Return the nodes whose values are known, (N,) bool, at least one of them True."""
     mask = np.asarray(known)
     if mask.dtype != bool:
         raise TypeError(f"known must be a boolean array, True for known values, not {mask.dtype}")
-    if mask.size != n:
-        raise ValueError(f"known has {mask.size} elements, the graph {n} nodes: give one per node")
+    mask = node_values("known", mask, graph, n, channels=False).ravel()
     if not mask.any():
         raise ValueError("known is False everywhere; it must be True for at least one node")
-    return mask.ravel()
+    return mask
+
+
+def node_values(name: str, values: Array, graph: Graph, n: int, *, channels: bool = True) -> Array:
+    """Return values of the n nodes of a graph as (N, C).
+
+    They have any shape of N elements; if it has as many axes as the image of an `ImageGraph`, it
+    must be the image's, because they may be transposed. Channels may be one more, last axis.
+    """
+    if values.dtype.kind not in "buif":
+        raise TypeError(f"{name} must be of real numbers, not {values.dtype}")
+    image = graph.shape if isinstance(graph, ImageGraph) else None
+    for leading in (values.shape, values.shape[:-1])[: 1 + channels]:
+        of_image = image is None or leading == image or len(leading) < len(image)
+        if of_image and leading and values.size and math.prod(leading) == n:
+            return values.reshape(n, -1)
+    nodes = f"has {n} nodes: give one value per node"
+    if image is not None and values.ndim >= len(image):
+        nodes = f"is that of an image of {image}: bring the axes into this order"
+    last = ", or one more axis, of channels" if channels else ""
+    raise ValueError(f"{name} has shape {values.shape}, but the graph {nodes}{last}")

@@ -110,7 +110,11 @@ def test_unknown_values_are_ignored_and_the_input_is_unchanged():
     ("change", "error", "message"),
     [
         ({"known": [1, 0, 0, 0]}, TypeError, "known must be a boolean array"),
-        ({"known": [True, False]}, ValueError, "known has 2 elements, the graph 4 nodes"),
+        (
+            {"known": [True, False]},
+            ValueError,
+            r"known has shape \(2,\), but the graph has 4 nodes",
+        ),
         ({"known": np.zeros(4, bool)}, ValueError, "known is False everywhere"),
         ({"values": np.zeros((2, 3))}, ValueError, r"values has shape \(2, 3\).* 4 nodes"),
         ({"values": np.zeros((4, 2, 2))}, ValueError, "one more axis"),

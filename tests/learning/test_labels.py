@@ -165,7 +165,7 @@ def test_labels_of_an_image():
 @pytest.mark.parametrize(
     ("labels", "error", "message"),
     [
-        ([0, 1], ValueError, r"shape \(3,\), one per node, not \(2,\)"),
+        ([0, 1], ValueError, r"labels has shape \(2,\), but the graph has 3 nodes: give one"),
         ([-1, -1, -1], ValueError, "give at least one"),
         ([0, -2, -1], ValueError, "got -2"),
         (["a", "b", "c"], TypeError, "np.unique.*set the unknown ones to -1 afterwards"),
