@@ -90,10 +90,11 @@ class NeighborhoodModel:
         # `_sigma`: the width, None until it is computed, NaN if there is none.
         self._rule = ""
         self._sigma: Sigma | None = np.nan
-        if self.has_sigma and isinstance(width, str):
-            self._rule, self._sigma = width, None
-        elif self.has_sigma:
-            self._sigma = self._scale * width
+        if self.has_sigma:
+            if isinstance(width, str):
+                self._rule, self._sigma = width, None
+            else:
+                self._sigma = self._scale * width
 
     def _check_method(self) -> None:
         method, duplicates = self.method, self.params.duplicates
