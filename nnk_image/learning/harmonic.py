@@ -57,11 +57,8 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
     Notes
     -----
     Each unknown node gets the weighted mean of its neighbors. Such values are called harmonic; they
-    minimize the variation ``x' L x``, with L the graph Laplacian.
-
-    The equations of more than 2000 nodes are solved by conjugate gradients, as in
-    `nnk_image.solvers.smooth`, but to rounding; by elimination where these need too many steps, as
-    across very weak links.
+    minimize the variation ``x' L x``, with L the graph Laplacian. The equations are solved to
+    rounding.
 
     References
     ----------

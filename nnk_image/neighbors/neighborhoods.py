@@ -131,10 +131,9 @@ def nnk_neighbors(
     ``1/2 theta' K_SS theta - K_Sq' theta`` over ``theta >= 0``. The penalty adds l1 times the sum
     of theta.
 
-    The exact search is scipy's kd-tree for up to 15 features, scikit-learn's comparison of all
-    pairs for more; of equally near points the lower index comes first, unless 8 `n_neighbors`
-    points or more are as near as the last candidate, or nearer: then the choice among equally near
-    ones is arbitrary.
+    Of equally near points those of lower index become candidates, unless 8 `n_neighbors` points or
+    more are as near as the last candidate, or nearer: then the choice among equally near ones is
+    arbitrary. The exact search needs scikit-learn for more than 15 features.
 
     References
     ----------

@@ -115,12 +115,10 @@ class SpectralGraphWavelets:
     signals must be finite there too; set them to 0, for example.
 
     **The default bound** of the combinatorial Laplacian is ``max_i (Q x)_i / x_i`` with ``Q = D +
-    W`` and ``x = Q d``, d the degrees: on photographs 1.32 to 1.42 times the largest eigenvalue.
-    For a graph of `bilateral_graph`, a bound that follows from its kernel is used where it is
-    smaller: on photographs 1.000 to 1.011 times the largest eigenvalue. The `adjacency` of that
-    graph, whose kernel is not known, does not get it. The bound is 2 for the normalized and the
-    random-walk Laplacian, and ``2 d / (d + tau)`` with d the largest degree for the regularized
-    one.
+    W`` and ``x = Q d``, d the degrees. For a graph of `bilateral_graph`, a bound that follows from
+    its kernel is used where it is smaller; the `adjacency` of that graph, whose kernel is not
+    known, does not get it. The bound is 2 for the normalized and the random-walk Laplacian, and
+    ``2 d / (d + tau)`` with d the largest degree for the regularized one. Without edges it is 1.
 
     References
     ----------
