@@ -115,8 +115,6 @@ class Scale:
         channels = np.einsum("kc,nku->cnu", rotation, coefficients)
         found = [_white(c, flat, luminance_levels, independent) for c in (*channels, *opponent)]
         white = np.maximum([own for own, _ in found], 1e-24)
-        # White noise is at most all noise: beyond, it is texture.
-        white *= np.minimum(1, luminance_levels / white[: len(channels)].mean(axis=0))
         _, directions = found[len(channels)]
         at_blocks = np.exp(np.interp(brightness, means, np.log(luminance_levels)) / 2)
         luminance = opponent[0] / at_blocks[:, None]

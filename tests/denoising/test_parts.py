@@ -5,7 +5,7 @@ import pytest
 
 from nnk_image import NoiseModel, standard_image
 from nnk_image.base.image import check_image
-from nnk_image.denoising.parts import measured, together
+from nnk_image.denoising.parts import merge_statistics, statistics_of_part
 from nnk_image.denoising.statistics import Statistics
 from nnk_image.noise.clipping import Extremes
 
@@ -15,7 +15,7 @@ def test_statistics_of_parts_add_up():
     image = (clean + np.random.default_rng(0).normal(0, 20, clean.shape)).clip(0)
     noise = NoiseModel([1.0, 0.0, 2.0], gain=[1.0, 2.0, 0.0], offset=-5.0).for_channels(3)
     parts = [check_image(p, -1) for p in np.array_split(image, 7)]
-    found = together([measured(part, None, noise) for part in parts], None)
+    found = merge_statistics([statistics_of_part(part, None, noise) for part in parts], None)
     whole = Statistics.of(check_image(image, -1), noise)
     assert found.limits == whole.limits
     np.testing.assert_allclose(found.means, whole.means, rtol=1e-12)
