@@ -86,7 +86,7 @@ def _checked(pixels: Any, model: nnk_image.NoiseModel, source: sources.Source) -
     numbers = {
         "structured areas change {:.2g} times as much as flat ones": structure,
         "kurtosis {:.2g}, normal noise has 3": kurtosis,
-        "{:.2g} times as much as the noise": amount,
+        "{:.2g} times the noise is removed": amount,
     }
     found = "; ".join(text.format(n) for text, n in numbers.items() if not np.isnan(n))
     return f"check: {'only noise is removed' if is_noise else 'texture is removed too'} ({found})"

@@ -28,7 +28,7 @@ _LEAST_CHROMA = 0.5  # least level of the color differences, relative to that of
 _MOST_RAISED = 100  # limit of the factor that raises their variances: they are 0 in gray pictures
 _NEGLIGIBLE = 0.04  # correlation below which noise counts as white
 _LEAST_FACTOR = 0.1  # least level at any brightness, relative to the typical one
-_STANDARD_ERRORS = 2  # standard errors of the mean of a block by which negative ones are below 0
+_STANDARD_ERRORS = 2  # a block is negative if its mean is so many standard errors below 0
 _UNCERTAINTY = UNCERTAINTY, 0.3  # relative errors of the levels of white and of correlated noise
 
 
