@@ -160,6 +160,15 @@ def _synthetic():
             yield "correlated", source, noisy, clean
             quality = (70, 80, 90, 95)[(3 * index + number) % 4]
             yield "correlated as JPEG", source, cameras.jpeg(noisy, quality), clean
+            yield "weakly correlated", source, _weakly_correlated(clean, number, index), clean
+
+
+def _weakly_correlated(clean, number, index):
+    """Add noise between white and correlated noise."""
+    rng = np.random.default_rng([7, number, index])
+    correlation, sigma = rng.uniform(0.05, 0.3), np.exp(rng.uniform(np.log(4), np.log(25)))
+    noise = _correlated(correlation, clean.shape, [7, number, index], gray=rng.random() < 0.3)
+    return noises.as_8_bit(clean + sigma * noise)
 
 
 def _clean():

@@ -71,9 +71,11 @@ def correlated(kind, shape, seed):
 
     Parameters
     ----------
-    kind : {'binomial', 'mild', 'pink', 'rows'}
+    kind : {'binomial', 'mild', 'pink', 'rows'} or float
         White noise filtered by [1 2 1] / 4 or by [1 4 1] / 6 along each axis; noise of power 1/f;
-        or white noise plus row noise of the same variance.
+        or white noise plus row noise of the same variance. A number, 0 to 0.5, is the correlation
+        of neighbors along each axis; pixels further apart are independent, as in a picture that
+        was shifted by less than a pixel by linear interpolation.
     shape : (H, W)
         Height and width in pixels.
     seed : int or sequence of int
@@ -85,7 +87,7 @@ def correlated(kind, shape, seed):
     """
     rng = np.random.default_rng(seed)
     waves = np.fft.fft2(rng.standard_normal(shape))
-    psd = _POWER[kind](*shape)
+    psd = _POWER[kind](*shape) if isinstance(kind, str) else _of_neighbors(kind, *shape)
     psd = psd / psd.mean()
     return CorrelatedNoise(psd, np.fft.ifft2(waves * np.sqrt(psd)).real)
 
@@ -98,6 +100,12 @@ def _filtered(side):
         return np.outer(y, x) ** 2
 
     return power
+
+
+def _of_neighbors(correlation, height, width):
+    """Return the power of noise in which only neighbors are correlated, along each axis."""
+    y, x = (1 + 2 * correlation * np.cos(2 * np.pi * np.fft.fftfreq(n)) for n in (height, width))
+    return np.outer(y, x)
 
 
 def _pink(height, width):

@@ -42,6 +42,7 @@ _CERTAIN, _AGREEMENT = 0.5, 0.65
 """Bins agree if their mean weight is above the second. If not, the weights are computed relative to
 the quietest bin, and only bins above the first count."""
 
+_LEAST_WEIGHT = 0.3  # least factor of a bin's weight if it contains texture
 _NOISE_ONLY, _TEXTURE_ONLY = 0.2, 0.8  # largest elasticity of noise alone, least of texture alone
 _LOW, _HIGH, _HIGHEST = U + V < 5, U + V >= 8, U + V >= 11  # frequencies; ten are the highest
 _CHROMA_LEVELS = 0.012, 0.024
@@ -79,7 +80,8 @@ class Scale:
     spectra: Floats  # (C, n) variances of their coefficients, relative to `levels`
     white: Floats  # (C, B) variances of white noise in the channels, by the line fitted to the bins
     white_opponent: Floats  # (C, B) variances of white noise in the channels of `cosine_matrix`
-    certainty: Floats  # (B,) weights of the bins, low if white noise has an unusual share
+    certainty: Floats  # (B,) weights of the bins, low if white noise has an unusual share, or if
+    # they contain texture
     range: tuple[float, float]  # least and greatest brightness of all blocks
     flatness: float  # log ratio of the flattest tenth's energy to the median; noise: -0.2 to -0.5
     elasticity: Floats  # (3,) growth of the energies at low and high frequencies, and of white
@@ -118,13 +120,14 @@ class Scale:
         _, directions = found[len(channels)]
         at_blocks = np.exp(np.interp(brightness, means, np.log(luminance_levels)) / 2)
         luminance = opponent[0] / at_blocks[:, None]
-        texture = _texture(luminance, flat, directions)
+        whitened = luminance / np.sqrt(spectra[0])
+        texture = _texture(whitened, flat)
         mean = white[: len(channels)].mean(axis=0)
         certainty = _certainty(mean, levels[0], texture)
-        variances = weighted_medians(own_levels, certainty)[:, None] * own_spectra
         line = Line.through(means, mean, certainty, texture)
         white = np.outer(white @ certainty / (mean @ certainty), line.at(means))
-        whitened = luminance / np.sqrt(spectra[0])
+        certainty = certainty * np.maximum(1 - texture, _LEAST_WEIGHT)
+        variances = weighted_medians(own_levels, certainty)[:, None] * own_spectra
         return cls(
             matrix,
             variances,
@@ -257,13 +260,12 @@ def share_of_texture(elasticity: Any) -> Any:
     return np.clip((elasticity - _NOISE_ONLY) / (_TEXTURE_ONLY - _NOISE_ONLY), 0, 1)
 
 
-def _texture(luminance: Floats, chosen: Chosen, directions: list[Floats]) -> Floats:
-    """Return the (B,) shares of texture in what is measured as white noise in the bins."""
+def _texture(whitened: Floats, chosen: Chosen) -> Floats:
+    """Return the (B,) shares of texture in the flat blocks of the bins."""
     elasticity = np.zeros((2, len(chosen)))
-    parts = zip(elasticity, (ODD, ~ODD), directions, zip(*chosen, strict=True), strict=True)
-    for own, part, white, blocks in parts:
+    for own, part, blocks in zip(elasticity, (ODD, ~ODD), zip(*chosen, strict=True), strict=True):
         for i, rows in enumerate(blocks):
-            own[i] = _growth(luminance[rows][:, ~part], luminance[rows][:, part] @ white)
+            own[i] = _growth(whitened[rows][:, ~part], whitened[rows][:, part])
     found: Floats = share_of_texture(elasticity.mean(axis=0))
     return found
 

@@ -4,26 +4,25 @@ import numpy as np
 
 from nnk_image.noise.scale import share_of_texture
 
-MOST = 2.4
-"""Largest factor of the correlated part; the score of the fit is flat between 2.2 and 2.6."""
+MOST = 2.2
+"""Largest factor of the correlated part; the score of the fit is flat between 2.0 and 2.6."""
 
-WEIGHTS = (0.85, 3.6, 3.09, -2.28, -1.66, 0.97, -2.8)
-"""Constant and weight of the excess; constant and weights of the other `features`. They are fitted
-by ``python -m benchmarks.noise_fit``."""
+WEIGHTS = (4.19, 2.44, -2.7, -2.16, 1.28, -3.07)
+"""Constant and weights of the `features`, fitted by ``python -m benchmarks.noise_fit``."""
 
 CLEAR = 0.6 * MOST  # factor above which noise is clearly there
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
 _LEAST_TRUST = 0.05  # least share of the white part that counts as noise
 _TYPICAL_CHROMA = 0.22  # level of the chroma, relative to the luminance, for which its feature is 0
 _GRAY = 0.01  # the same level, up to which an image counts as gray
-_LEAST_EXCESS = 0.02  # least share of a variance that counts as beyond white noise
+_LEAST_SHARE = 0.02  # least share of a variance that counts as beyond white noise
 
 
 def features(scales):
     """Return five features that distinguish noise from texture, given the list of `Scale`.
 
-    - Excess: logarithm of the variance in the flattest blocks beyond that of white noise, relative
-      to that of white noise, -5 to 3.
+    - Share: logarithm of the share of the variance in the flattest blocks that is beyond white
+      noise, -3.9 to 0.
     - Growth: logarithm of the level at half the size over that at full size, 0 to 2.5. It is 0 for
       white noise, and largest for texture.
     - Elasticity times the logarithm of the level relative to the contrast. It is small for noise:
@@ -36,14 +35,13 @@ def features(scales):
     """
     full, half, quarter = (scales[min(i, len(scales) - 1)] for i in range(3))
     level, white = full.typical[0], full.typical_white.mean()
-    beyond = level * np.median(full.spectra[0]) / max(white, 1e-12) - 1
-    excess = np.clip(np.log(max(beyond, 1e-12)), -5, 3)
+    share = np.log(max(1 - white / (level * np.median(full.spectra[0])), _LEAST_SHARE))
     medians = [max(np.median(scale.levels[0]), 1e-24) for scale in (full, half)]
     growth = np.log(medians[1] / medians[0]) / 2
     elasticity = np.clip(full.elasticity[:2], 0, 1).mean()
     strong = min(3.0, _strength(level, full.contrast)) * elasticity
     chroma = np.clip(_chroma(half), -1.5, 2) + np.clip(_chroma(quarter), 0, 2)
-    return np.array([excess, np.clip(growth, 0, 2.5), strong, chroma, min(1.0, full.turns)])
+    return np.array([share, np.clip(growth, 0, 2.5), strong, chroma, min(1.0, full.turns)])
 
 
 def _chroma(scale):
@@ -51,7 +49,7 @@ def _chroma(scale):
     white, shared = scale.typical_white.mean(), scale.shared_white
     of_white = np.full(len(scale.typical), white - shared)
     of_white[0] += len(of_white) * shared
-    luminance, *others = np.maximum(scale.typical - of_white, _LEAST_EXCESS * scale.typical)
+    luminance, *others = np.maximum(scale.typical - of_white, _LEAST_SHARE * scale.typical)
     ratio = np.sqrt(np.mean(others) / luminance) if others else 0.0
     return np.log(ratio / _TYPICAL_CHROMA) if ratio > _GRAY else 0.0
 
@@ -59,16 +57,12 @@ def _chroma(scale):
 def factor(values, weights=WEIGHTS):
     """Return the factor of the correlated part, from the values of `features`.
 
-    It is near 0 for texture and white noise, and 1.5 to 2.5 for other noise.
-
-    It is `MOST` times two logistic functions: whether there is more than white noise, and whether
-    that does not look like texture. It may be above 1, because the flattest blocks are those with
-    the least noise, and because noise that remains in an image is more disturbing than the loss of
-    as much texture.
+    It is near 0 for texture and white noise, and 1.5 to 2.2 for other noise: `MOST` times a
+    logistic function. It may be above 1, because the flattest blocks are those with the least
+    noise, and because noise that remains in an image is more disturbing than the loss of as much
+    texture.
     """
-    beyond = weights[0] + weights[1] * values[..., 0]
-    noise = weights[2] + values[..., 1:] @ np.array(weights[3:])
-    return MOST / (1 + np.exp(-beyond)) / (1 + np.exp(-noise))
+    return MOST / (1 + np.exp(-weights[0] - values @ np.array(weights[1:])))
 
 
 def white_trust(scales):
