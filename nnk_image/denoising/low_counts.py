@@ -92,9 +92,9 @@ def effective_counts(mean, square, gain, read=0.0, offset=0.0):
     light = mean - offset
     if not 0 < light < np.inf:
         return 0.0 if light <= 0 else np.inf
-    squares = square - 2 * offset * mean + offset**2 - (gain * light + read**2)
+    squares = square - 2 * offset * mean + offset * offset - (gain * light + read * read)
     light = max(light, squares / light)
-    return light**2 / (gain * light + read**2) if light < np.inf else np.inf
+    return light / (gain + read * (read / light)) if light < np.inf else np.inf
 
 
 def rounds_for(method, counts, axes=2):
