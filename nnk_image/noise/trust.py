@@ -7,14 +7,13 @@ from nnk_image.noise.scale import share_of_texture
 MOST = 2.2
 """Largest factor of the correlated part; the score of the fit is flat between 2.0 and 2.6."""
 
-WEIGHTS = (4.19, 2.44, -2.7, -2.16, 1.28, -3.07)
+WEIGHTS = (4.2, 2.48, -2.79, -2.15, 1.24, -2.55)
 """Constant and weights of the `features`, fitted by ``python -m benchmarks.noise_fit``."""
 
 CLEAR = 0.6 * MOST  # factor above which noise is clearly there
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
 _LEAST_TRUST = 0.05  # least share of the white part that counts as noise
 _TYPICAL_CHROMA = 0.22  # level of the chroma, relative to the luminance, for which its feature is 0
-_GRAY = 0.01  # the same level, up to which an image counts as gray
 _LEAST_SHARE = 0.02  # least share of a variance that counts as beyond white noise
 
 
@@ -50,8 +49,10 @@ def _chroma(scale):
     of_white = np.full(len(scale.typical), white - shared)
     of_white[0] += len(of_white) * shared
     luminance, *others = np.maximum(scale.typical - of_white, _LEAST_SHARE * scale.typical)
-    ratio = np.sqrt(np.mean(others) / luminance) if others else 0.0
-    return np.log(ratio / _TYPICAL_CHROMA) if ratio > _GRAY else 0.0
+    if not others:
+        return 0.0
+    ratio = np.sqrt(np.mean(others) / luminance)
+    return np.log(max(ratio, 1e-12) / _TYPICAL_CHROMA)
 
 
 def factor(values, weights=WEIGHTS):

@@ -58,8 +58,8 @@ def test_growth_does_not_depend_on_the_size_of_the_image(name):
 def test_channels_share_texture_but_not_noise():
     """The chroma of independent noise is as strong as its luminance; a gray image has none.
 
-    At half and at a quarter of the size, it is 1 / 0.22 times the typical ratio. An image whose
-    chroma is hardly above what its white noise explains counts as gray.
+    At half and at a quarter of the size, it is 1 / 0.22 times the typical ratio. In a color image
+    without chroma noise, it has its lowest value. An image of one channel counts as typical.
     """
     channels = [100 + 10 * filtered(KERNELS["binomial"], SHAPE, seed) for seed in range(3)]
     shared = channels[0][..., None]
@@ -67,7 +67,8 @@ def test_channels_share_texture_but_not_noise():
     found = [features(scales_of(image))[3] for image in (np.stack(channels, axis=-1), weak)]
     assert found[0] == pytest.approx(2 * np.log(1 / 0.22), abs=0.3)
     assert found[1] <= 0
-    assert features(scales_of(np.repeat(shared, 3, axis=2)))[3] == 0
+    assert features(scales_of(np.repeat(shared, 3, axis=2)))[3] == -1.5
+    assert features(scales_of(channels[0]))[3] == 0
 
 
 @pytest.mark.parametrize("name", ["binomial", "wide along rows"])
