@@ -38,7 +38,9 @@ U, V = (i[np.add(*np.mgrid[:SIDE, :SIDE]) > 1] for i in np.mgrid[:SIDE, :SIDE])
 _DCT_MATRIX = np.kron(cosine_matrix(SIDE), cosine_matrix(SIDE))[SIDE * U + V].T
 """The (pixels, frequencies) matrix from the pixels of a block to these coefficients."""
 
-ODD = (U + V) % 2 == 1  # coefficients of the odd part; the others are the even part
+_ODD = (U + V) % 2 == 1
+PARTS = _ODD, ~_ODD
+"""Coefficients of the odd and of the even part. Lists of blocks by part are in this order."""
 
 
 def usable_pixels(pixels, valid):
@@ -113,28 +115,25 @@ def _least_clipped(unusable, luminance):
 
 
 def energies_of_parts(coefficients):
-    """Return the (2, n) energies of the even and the odd part; channels have equal weights."""
+    """Return the (2, n) energies of the `PARTS` of blocks; channels have equal weights."""
     squares = coefficients**2
     typical = np.quantile(squares.mean(axis=2), FLAT, axis=0)
     weights = 1 / np.maximum(typical, epsilon(typical)) / len(typical)
-    return np.stack([(squares @ part / part.sum()) @ weights for part in (~ODD, ODD)])
+    return np.stack([(squares @ part / part.sum()) @ weights for part in PARTS])
 
 
-def flattest(energies, bins, share):
-    """Return for each bin the (2, m) blocks with least energy in the even, and in the odd part.
+def flattest_in_bins(energies, bins, share):
+    """Return for each of the `PARTS` and each bin the blocks with least energy in the other part.
 
-    The odd part is to be measured in the former, the even part in the latter.
+    `energies` are those of the `PARTS`.
     """
-    chosen = []
-    for members in bins:
-        order = np.argsort(energies[:, members], axis=1, kind="stable")
-        chosen.append(members[order[:, : number_of_flattest(len(members), share)]])
-    return chosen
+    others = energies[::-1]
+    return [[own[flattest(energy[own], share)] for own in bins] for energy in others]
 
 
-def number_of_flattest(blocks, share):
-    """Return how many of a number of blocks are selected, given their share."""
-    return max(_FEWEST, int(share * blocks))
+def flattest(energies, share):
+    """Return the indices of this share of the blocks: those with the least energy."""
+    return np.argsort(energies, kind="stable")[: max(_FEWEST, int(share * len(energies)))]
 
 
 def epsilon(values):

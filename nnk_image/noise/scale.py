@@ -1,7 +1,7 @@
 """Noise measured in flat blocks of an image: spectrum, level by brightness, share of texture."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from nnk_image.base.image import Bools, Floats
 from nnk_image.base.pyramid import halve
 from nnk_image.noise.blocks import (
     FLAT,
-    ODD,
+    PARTS,
     SIDE,
     U,
     V,
@@ -20,11 +20,11 @@ from nnk_image.noise.blocks import (
     energies_of_parts,
     epsilon,
     flattest,
-    number_of_flattest,
+    flattest_in_bins,
 )
 from nnk_image.noise.brightness import Line, weighted_medians
 
-Chosen = list[npt.NDArray[np.intp]]  # for each bin, (2, m) blocks to measure odd and even parts
+Chosen = list[list[npt.NDArray[np.intp]]]  # blocks in which each part is measured, for each bin
 
 _LEAST_PIXELS = SIDE**2, (4 * SIDE) ** 2, (8 * SIDE) ** 2
 """Pixels outside constant areas that an image must have at full, half and quarter size to be
@@ -102,7 +102,7 @@ class Scale:
         bins = np.array_split(np.argsort(brightness, kind="stable"), number)
         energies = energies_of_parts(coefficients)
         rotation = cosine_matrix(coefficients.shape[1])
-        covariances = _covariances(coefficients, flattest(energies, bins, _FLATTEST))
+        covariances = _covariances(coefficients, flattest_in_bins(energies, bins, _FLATTEST))
         levels, spectra = _levels_and_spectra(covariances)
         turns = _turns(covariances[:, :, 0, 0])
         covariances = rotation.T @ covariances @ rotation
@@ -110,8 +110,8 @@ class Scale:
             traces = np.trace(covariances, axis1=2, axis2=3)[..., None, None]
             matrix = opponent_matrix((covariances / (traces + epsilon(traces))).mean(axis=(0, 1)))
         own_levels, own_spectra = _levels_and_spectra(matrix @ covariances @ matrix.T)
-        flat = flattest(energies, bins, FLAT)
-        means = np.array([brightness[np.concatenate(parts)].mean() for parts in flat])
+        flat = flattest_in_bins(energies, bins, FLAT)
+        means = np.array([brightness[np.concatenate(b)].mean() for b in zip(*flat, strict=True)])
         luminance_levels = np.maximum(levels[0], epsilon(levels[0]))
         opponent = coefficients.swapaxes(0, 1)
         channels = np.einsum("kc,nku->cnu", rotation, coefficients)
@@ -215,9 +215,9 @@ def scales_of(channels: Floats, usable: Floats, constant: Bools) -> list[Scale]:
 def _covariances(coefficients: Floats, chosen: Chosen) -> Floats:
     """Return (B, frequencies, C, C) covariances, of each part in the blocks chosen by the other."""
     channels, frequencies = coefficients.shape[1:]
-    found = np.empty((len(chosen), frequencies, channels, channels))
-    for own, parts in zip(found, chosen, strict=True):
-        for part, blocks in zip((ODD, ~ODD), parts, strict=True):
+    found = np.empty((len(chosen[0]), frequencies, channels, channels))
+    for part, bins in zip(PARTS, chosen, strict=True):
+        for own, blocks in zip(found, bins, strict=True):
             rows = coefficients[blocks][:, :, part]
             own[part] = np.einsum("ncu,ndu->ucd", rows, rows) / len(blocks)
     return found
@@ -251,7 +251,7 @@ def _turns(variances: Floats) -> float:
     return float(np.std(down - right))
 
 
-def share_of_texture(elasticity: Any) -> Any:
+def share_of_texture(elasticity: Floats) -> Floats:
     """Return the share of texture in variances, given their elasticity.
 
     In flat blocks, only the energy of texture grows with that of the other part. So the elasticity
@@ -262,12 +262,11 @@ def share_of_texture(elasticity: Any) -> Any:
 
 def _texture(whitened: Floats, chosen: Chosen) -> Floats:
     """Return the (B,) shares of texture in the flat blocks of the bins."""
-    elasticity = np.zeros((2, len(chosen)))
-    for own, part, blocks in zip(elasticity, (ODD, ~ODD), zip(*chosen, strict=True), strict=True):
-        for i, rows in enumerate(blocks):
-            own[i] = _growth(whitened[rows][:, ~part], whitened[rows][:, part])
-    found: Floats = share_of_texture(elasticity.mean(axis=0))
-    return found
+    elasticity = [
+        [_growth(whitened[blocks][:, ~part], whitened[blocks][:, part]) for blocks in bins]
+        for part, bins in zip(PARTS, chosen, strict=True)
+    ]
+    return share_of_texture(np.mean(elasticity, axis=0))
 
 
 def _certainty(white: Floats, levels: Floats, texture: Floats) -> Floats:
@@ -301,9 +300,9 @@ def _white(
     `independent` is the share of independent blocks. Correlated noise differs in all directions:
     if the highest frequencies are weaker in every bin, the variances are lowered accordingly.
     """
-    sums, highest, number, directions = np.zeros(len(chosen)), np.zeros(len(chosen)), 0, []
-    for part, blocks in zip((ODD, ~ODD), zip(*chosen, strict=True), strict=True):
-        rows = [coefficients[own][:, part] for own in blocks]
+    sums, highest, number, directions = np.zeros(len(variances)), np.zeros(len(variances)), 0, []
+    for part, bins in zip(PARTS, chosen, strict=True):
+        rows = [coefficients[blocks][:, part] for blocks in bins]
         covariances = np.array([r.T @ r / len(r) for r in rows])
         shares = np.array([len(r) for r in rows]) / variances
         covariance = np.tensordot(shares, covariances, 1) / sum(map(len, rows))
@@ -343,9 +342,8 @@ def _elasticity(whitened: Floats, luminance: Floats, directions: list[Floats]) -
     `whitened` is `luminance` over the root of its spectrum; `directions` are those of white noise.
     """
     found = np.zeros((2, 3))
-    for own, part, white in zip(found, (ODD, ~ODD), directions, strict=True):
-        energy = (whitened[:, ~part] ** 2).mean(axis=1)
-        flat = np.argsort(energy, kind="stable")[: number_of_flattest(len(energy), FLAT)]
+    for own, part, white in zip(found, PARTS, directions, strict=True):
+        flat = flattest((whitened[:, ~part] ** 2).mean(axis=1), FLAT)
         low, high = whitened[flat][:, _LOW & part], whitened[flat][:, _HIGH & part]
         for i, values in enumerate((low, high, luminance[flat][:, part] @ white)):
             own[i] = _growth(whitened[flat][:, ~part], values)

@@ -13,12 +13,12 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy.fft import dctn
 
 from nnk_image.base.image import Floats, Image
-from nnk_image.noise.blocks import ODD, SIDE, U, V
+from nnk_image.noise.blocks import FLAT, PARTS, SIDE, U, V, flattest
 
 SLAB = 5
 """Neighboring slices that are compared; the noise of the first and the last is independent."""
 
-_FLAT, _FEWEST = 1 / 3, 64  # share of the blocks, the flattest, that are used; blocks needed in all
+_FEWEST = 64  # least number of blocks, of which the flattest are used
 _MOST_PIXELS = 1 << 22  # approximate number of pixels, above which some are left out
 _MOST_EXTREME = 0.05  # largest share of a block with the lowest or highest value of the image
 _LEAST_CORRELATION = 0.04  # correlation below which slices count as independent
@@ -33,7 +33,7 @@ def correlation_across_slices(image: Image) -> Floats | None:
     blocks = _blocks(image)
     if blocks is None:
         return None
-    by_frequency = np.concatenate([_correlations(blocks, part) for part in (ODD, ~ODD)], axis=1)
+    by_frequency = np.concatenate([_correlations(blocks, part) for part in PARTS], axis=1)
     *found, structure = np.median(by_frequency, axis=1)
     side = np.array(found[1:]) - max(0.0, structure)
     weak = np.flatnonzero(side < _LEAST_CORRELATION)
@@ -78,8 +78,7 @@ def _correlations(blocks: Floats, part: npt.NDArray[np.bool_]) -> Floats:
 
     It is measured in the blocks that are flattest in the other part.
     """
-    energies = (blocks[:, :, ~part] ** 2).mean(axis=(0, 2))
-    flat = np.argsort(energies, kind="stable")[: int(_FLAT * len(energies))]
+    flat = flattest((blocks[:, :, ~part] ** 2).mean(axis=(0, 2)), FLAT)
     own = blocks[:, flat][:, :, part]
     powers, products = (own**2).mean(axis=1), (own[:1] * own).mean(axis=1)
     result: Floats = products / np.maximum(np.sqrt(powers[0] * powers), 1e-24)
