@@ -129,18 +129,18 @@ class Scale:
         certainty = certainty * np.maximum(1 - texture, _LEAST_WEIGHT)
         variances = weighted_medians(own_levels, certainty)[:, None] * own_spectra
         return cls(
-            matrix,
-            variances,
-            means,
-            levels,
-            spectra,
-            white[: len(channels)],
-            white[len(channels) :],
-            certainty,
-            (float(brightness.min()), float(brightness.max())),
-            _flatness(whitened),
-            _elasticity(whitened, luminance, directions),
-            turns,
+            matrix=matrix,
+            variances=variances,
+            brightness=means,
+            levels=levels,
+            spectra=spectra,
+            white=white[: len(channels)],
+            white_opponent=white[len(channels) :],
+            certainty=certainty,
+            range=(float(brightness.min()), float(brightness.max())),
+            flatness=_flatness(whitened),
+            elasticity=_elasticity(whitened, luminance, directions),
+            turns=turns,
         )
 
     @property
@@ -230,8 +230,7 @@ def _levels_and_spectra(covariances: Floats) -> tuple[Floats, Floats]:
     """
     variances = np.moveaxis(np.diagonal(covariances, axis1=2, axis2=3), -1, 0)
     variances = np.maximum(variances, 0)  # rounding may make them negative
-    least = [1e-4 * np.median(own) + epsilon(own) for own in variances]
-    logarithms = np.log(np.maximum(variances, np.reshape(least, (-1, 1, 1)))) @ _SMOOTHING.T
+    logarithms = np.stack([_logarithms(own) for own in variances]) @ _SMOOTHING.T
     levels = np.median(logarithms, axis=2, keepdims=True)
     for _ in range(5):
         spectra = np.quantile(logarithms - levels, _LOW_QUANTILE, axis=1, keepdims=True)
@@ -241,12 +240,18 @@ def _levels_and_spectra(covariances: Floats) -> tuple[Floats, Floats]:
     return levels * means, spectra / means
 
 
+def _logarithms(variances: Floats) -> Floats:
+    """Return the logarithms of variances, raised to at least 1e-4 of their median."""
+    least = 1e-4 * np.median(variances) + epsilon(variances)
+    return np.log(np.maximum(variances, least))
+
+
 def _turns(variances: Floats) -> float:
     """Return the standard deviation over the bins of the log power down less that to the right.
 
     It is that of the mean logarithms of the (B, frequencies) variances at low frequencies.
     """
-    power = np.log(np.maximum(variances, 1e-4 * np.median(variances) + epsilon(variances)))
+    power = _logarithms(variances)
     down, right = (power[:, part & ~_HIGH].mean(axis=1) for part in (U > V, V > U))
     return float(np.std(down - right))
 
