@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -30,14 +31,8 @@ LEAST_NOISE = 1e-6
 
 _PER_CHANNEL = "sigma", "gain", "offset"
 _EXCLUSIVE = (
-    ("gain", "levels"),
-    ("gain", "curve"),
-    ("levels", "curve"),
-    ("rician", "gain"),
-    ("rician", "offset"),
-    ("rician", "curve"),
-    ("rician", "rows"),
-    ("rician", "columns"),
+    *combinations(("gain", "levels", "curve"), 2),
+    *(("rician", name) for name in ("gain", "offset", "curve", "rows", "columns")),
 )
 """Pairs of arguments that cannot be combined."""
 
@@ -224,8 +219,8 @@ class NoiseModel:
         return replace(
             model,
             sigma=level * np.sqrt(rest),
-            rows=float(level * np.sqrt(rows)),
-            columns=float(level * np.sqrt(columns)),
+            rows=level * np.sqrt(rows),
+            columns=level * np.sqrt(columns),
             correlation=correlation,
         )
 
