@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.image import Bools, Floats, Image
+from nnk_image.noise.blocks import SIDE
 from nnk_image.noise.levels import UNCERTAINTY
 from nnk_image.noise.model import NoiseModel
 
-_SIDE = 8  # height and width of a block in pixels
 _GROUPS, _FEWEST = 4, 64  # groups of blocks by brightness, and least number of counts in a group
 _GROWTH = 6  # structure adds this many times as much to the ratio in sums of 2 x 2 pixels
 _LEAST_RATIO, _MOST_RATIO = 0.85, 1.25  # bounds of squares over sums, without structure
@@ -54,7 +54,7 @@ def photon_noise(image: Image) -> NoiseModel | None:
 
 def _value_without_light(values: npt.NDArray[Any]) -> float:
     """Return the lowest value if many pixels have it, as they do without light, else 0."""
-    lowest = values.min() if values.size else 0
+    lowest = values.min()
     return float(lowest) if np.mean(values == lowest) >= _LEAST_DARK else 0.0
 
 
@@ -86,7 +86,7 @@ def _squares_and_sums(counts: Floats, valid: Bools) -> Floats:
         first, second = own[:, 0:width:2], own[:, 1:width:2]
         pairs = there[:, 0:width:2] & there[:, 1:width:2]
         terms = (first - second) ** 2 * pairs, (first + second) * pairs
-        found.append([_by_blocks(a, _SIDE, _SIDE // 2).ravel() for a in terms])
+        found.append([_by_blocks(a, SIDE, SIDE // 2).ravel() for a in terms])
     return np.concatenate(found, axis=1)
 
 
