@@ -8,6 +8,7 @@ from scipy.optimize import nnls
 CHANGE = 1.2  # ratio of the levels at two brightnesses, above which the dependence is modeled
 _MOST_DEVIATION = 0.15  # relative deviation of variances from a line, below which they lie on it
 _BETTER = 2.0  # the deviation from a line of another power must be smaller by more than this factor
+_LEAST_VARIANCE = 0.05  # least variance at any brightness, relative to the median
 _ITERATIONS = 6  # of the weighted fit
 
 
@@ -50,7 +51,7 @@ class Line:
         ends = np.stack([1 - place, place], axis=1)
         values = np.append(variances, [usual, usual])
         roots = values ** (1 / power)
-        least = (0.05 * np.median(variances)) ** (1 / power)
+        least = (_LEAST_VARIANCE * np.median(variances)) ** (1 / power)
         weights = np.append(certainty, 2 * [1 - certainty.mean()])
         texture = np.append(texture, [1, 1])
         fitted, above = roots, 1.0
@@ -67,7 +68,7 @@ class Line:
     def at(self, brightness):
         """Return the variances at each brightness, at least 5 % of their median."""
         found = np.maximum(self.slope * np.asarray(brightness) + self.intercept, 0) ** self.power
-        return np.maximum(found, 0.05 * np.median(found))
+        return np.maximum(found, _LEAST_VARIANCE * np.median(found))
 
     def grows(self, darkest, brightest):
         """Whether the variances lie on a line, and are clearly greater at the brightest place."""

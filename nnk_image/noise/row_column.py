@@ -18,6 +18,7 @@ from nnk_image.base.image import Floats, Image
 from nnk_image.noise.autocovariance import REACH, cut
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 
+_TO_DEVIATION = 1.4826  # standard deviation of normal values over the median of their magnitudes
 _LEAST_ROWS = 32  # rows, or columns, that an estimate needs
 _MOST_SECOND_CORRELATION = 5.0
 """Limit of the correlation of row differences two rows apart, times the root of the number of rows.
@@ -136,7 +137,7 @@ def _row_differences(channels, valid, unit=1.0):
         around.append(np.abs(steps[:, :, some] - own[:, :, None]))
     spread = np.zeros(n)
     if known.any():
-        spread = 1.4826 * median(np.concatenate(around, axis=1), axis=(1, 2))
+        spread = _TO_DEVIATION * median(np.concatenate(around, axis=1), axis=(1, 2))
     return medians, known, np.pi / 2 * spread**2 / width
 
 
@@ -145,7 +146,7 @@ def _level(channels, valid, unit):
     if channels.shape[1] < _LEAST_ROWS:
         return 0.0
     medians, _, error = _row_differences(channels, valid, unit)
-    limit = 3 * 1.4826 * np.median(np.abs(medians), axis=1, keepdims=True)
+    limit = 3 * _TO_DEVIATION * np.median(np.abs(medians), axis=1, keepdims=True)
     medians = np.clip(medians, -limit, limit)
     medians -= medians.mean(axis=1, keepdims=True)
     variance = (medians**2).mean()
@@ -172,7 +173,7 @@ def _offsets(channels, valid, sigma, unit=1.0):
     if not known.any():
         return offsets
     for own, steps in zip(offsets, medians, strict=True):
-        scale = 1.4826 * np.median(np.abs(steps[known]))
+        scale = _TO_DEVIATION * np.median(np.abs(steps[known]))
         change = max(scale**2 - 2 * sigma**2, (_LEAST_CHANGE * sigma) ** 2)
         weights = np.where(known, 1 / change, 0.0)
         diagonal = 1 / sigma**2 + np.append(weights, 0) + np.append(0, weights)
