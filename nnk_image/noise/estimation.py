@@ -134,7 +134,7 @@ def estimate_noise(
         if kind not in (None, "white", "rician"):
             raise ValueError(f"uneven=True is for kind='white' or 'rician', not {kind!r}")
         checked = check_image(image, channel_axis, mask)
-        return noise_of_levels(checked, int(kind == "rician"), uneven)
+        return noise_of_levels(checked, kind == "rician", uneven)
     return estimated_noise(check_image(image, channel_axis, mask), kind)[0]
 
 
@@ -196,11 +196,11 @@ def _for_all_channels(model: NoiseModel, places: list[int], constant: list[float
 
 def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseModel, float]:
     """Estimate the noise of an image whose channels differ and are not constant."""
-    rows = columns = 0.0
-    plane = _plane(image)
+    plane, is_volume = _plane(image), len(image.shape) > 2
     if kind in (None, "poisson") and (model := photon_noise(plane)):
         return model, 0.0
-    if plane.shape == image.shape:
+    rows = columns = 0.0
+    if not is_volume:
         rows, columns = row_column_levels(plane)
         if rows or columns:
             plane = without_offsets(plane, estimate_offsets(plane, rows, columns))
@@ -214,7 +214,7 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
         weight = MOST
     elif kind is None and correlated:
         weight = float(factor(features(scales)))
-    if plane.shape != image.shape:
+    if is_volume:
         weight *= _IN_VOLUMES
     model = replace(model_of(scales, plane, weight, kind), rows=rows, columns=columns)
     if not correlated or kind not in (None, "correlated"):

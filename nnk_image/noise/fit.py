@@ -160,12 +160,13 @@ def _correlated_part(scales: list[Scale], white: Floats, factor: float) -> Float
 
 
 def _samples(scale: Scale, halvings: int) -> tuple[Floats, Floats, Floats]:
-    """Return angular frequencies u and v, in the full-size image, and the (C, n) spectra there."""
+    """Return angular frequencies u and v, in the full-size image, and the (C, n) spectra there.
+
+    The scale is that of the image after so many `halvings`, 0 or 1.
+    """
     kept = np.full(len(U), True) if halvings == 0 else _COARSE
     u, v = (np.pi * i[kept] / (SIDE * 2**halvings) for i in (U, V))
-    response = np.ones(len(u))
-    for i in range(halvings):
-        response *= (np.cos(2**i * u / 2) * np.cos(2**i * v / 2)) ** 2
+    response = (np.cos(u / 2) * np.cos(v / 2)) ** (2 * halvings)
     return u, v, scale.variances[:, kept] / response
 
 

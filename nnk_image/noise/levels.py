@@ -44,7 +44,7 @@ _FLAT = 0.05  # quantile of the low energies up to which a block counts in full
 _LOG_EXCESS = 0.6  # excess of the log energy above that, at which a block counts a quarter
 
 
-def noise_of_levels(image: Image, rician: int, uneven: bool) -> NoiseModel:
+def noise_of_levels(image: Image, rician: bool, uneven: bool) -> NoiseModel:
     """Estimate white noise, or that of magnitudes; if `uneven`, its level changes in space."""
     if rician:
         check_magnitudes(image)
@@ -140,7 +140,7 @@ def _energies(values: Floats) -> Floats:
     return np.array([(waves[:, part] ** 2).sum(axis=1) / max(part.sum(), 1) for part in parts])
 
 
-def _variances(blocks: Blocks, rician: int) -> Floats:
+def _variances(blocks: Blocks, rician: bool) -> Floats:
     """Return the squared level of each cell; 0 everywhere if many blocks have no noise."""
     cells = np.ravel_multi_index(tuple(np.rint(blocks.places).astype(int)), blocks.grid)
     number = math.prod(blocks.grid)
@@ -159,7 +159,7 @@ def _variances(blocks: Blocks, rician: int) -> Floats:
         changes = _smooth(sums / np.maximum(weights, 1e-30), weights, blocks.grid)
         variances = variances * np.maximum(changes, 1 / _MOST_RATIO)
         if rician:
-            table = magnitudes(rician)
+            table = magnitudes(1)
             signals = table.signal_of_mean(blocks.means / np.sqrt(blocks.of_cells(variances)))
             factors = table.variance(np.where(signals < _NO_SIGNAL, 0, signals))
     known = variances[cells]

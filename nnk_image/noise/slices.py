@@ -44,7 +44,7 @@ def correlation_across_slices(image: Image) -> Floats | None:
 def _blocks(image: Image) -> Floats | None:
     """Return the (slices, n, frequencies) coefficients of blocks at the same place in a slab."""
     depth, height, width = (1, *image.shape)[-3:]
-    if image.channels > 1 or depth < SLAB or min(height, width) < SIDE:
+    if image.channels > 1 or depth < SLAB:
         return None
     volumes = image.pixels.reshape(-1, depth, height, width)
     valid = None if image.valid is None else image.valid.reshape(volumes.shape)
