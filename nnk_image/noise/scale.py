@@ -107,9 +107,7 @@ class Scale:
         turns = _turns(covariances[:, :, 0, 0])
         covariances = rotation.T @ covariances @ rotation
         if matrix is None:
-            traces = np.trace(covariances, axis1=2, axis2=3)[..., None, None]
-            matrix = opponent_matrix((covariances / (traces + epsilon(traces))).mean(axis=(0, 1)))
-        own_levels, own_spectra = _levels_and_spectra(matrix @ covariances @ matrix.T)
+            matrix = _matrix_to_uncorrelated(covariances)
         flat = flattest_in_bins(energies, bins, FLAT)
         means = np.array([brightness[np.concatenate(b)].mean() for b in zip(*flat, strict=True)])
         luminance_levels = np.maximum(levels[0], epsilon(levels[0]))
@@ -117,7 +115,7 @@ class Scale:
         channels = np.einsum("kc,nku->cnu", rotation, coefficients)
         found = [_white(c, flat, luminance_levels, independent) for c in (*channels, *opponent)]
         white = np.maximum([own for own, _ in found], 1e-24)
-        _, directions = found[len(channels)]
+        _, directions = found[len(channels)]  # of the luminance
         at_blocks = np.exp(np.interp(brightness, means, np.log(luminance_levels)) / 2)
         luminance = opponent[0] / at_blocks[:, None]
         whitened = luminance / np.sqrt(spectra[0])
@@ -125,8 +123,10 @@ class Scale:
         mean = white[: len(channels)].mean(axis=0)
         certainty = _certainty(mean, levels[0], texture)
         line = Line.through(means, mean, certainty, texture)
-        white = np.outer(white @ certainty / (mean @ certainty), line.at(means))
+        by_bin = np.outer(white @ certainty / (mean @ certainty), line.at(means))
+        white, white_opponent = np.split(by_bin, 2)
         certainty = certainty * np.maximum(1 - texture, _LEAST_WEIGHT)
+        own_levels, own_spectra = _levels_and_spectra(matrix @ covariances @ matrix.T)
         variances = weighted_medians(own_levels, certainty)[:, None] * own_spectra
         return cls(
             matrix=matrix,
@@ -134,8 +134,8 @@ class Scale:
             brightness=means,
             levels=levels,
             spectra=spectra,
-            white=white[: len(channels)],
-            white_opponent=white[len(channels) :],
+            white=white,
+            white_opponent=white_opponent,
             certainty=certainty,
             range=(float(brightness.min()), float(brightness.max())),
             flatness=_flatness(whitened),
@@ -221,6 +221,15 @@ def _covariances(coefficients: Floats, chosen: Chosen) -> Floats:
             rows = coefficients[blocks][:, :, part]
             own[part] = np.einsum("ncu,ndu->ucd", rows, rows) / len(blocks)
     return found
+
+
+def _matrix_to_uncorrelated(covariances: Floats) -> Floats:
+    """Return the matrix to opponent channels whose noise is uncorrelated.
+
+    It is that of the mean of the (B, frequencies, C, C) covariances, each divided by its trace.
+    """
+    traces = np.trace(covariances, axis1=2, axis2=3)[..., None, None]
+    return opponent_matrix((covariances / (traces + epsilon(traces))).mean(axis=(0, 1)))
 
 
 def _levels_and_spectra(covariances: Floats) -> tuple[Floats, Floats]:
