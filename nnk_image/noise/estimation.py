@@ -16,7 +16,7 @@ from nnk_image.noise.blocks import SIDE, constant_pixels, is_drawing, usable_pix
 from nnk_image.noise.clipping import few_values
 from nnk_image.noise.fit import model_of
 from nnk_image.noise.levels import noise_of_levels
-from nnk_image.noise.model import NoiseModel
+from nnk_image.noise.model import PER_CHANNEL, NoiseModel
 from nnk_image.noise.photons import photon_noise
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
 from nnk_image.noise.scale import Scale, scales_of
@@ -181,8 +181,7 @@ def _for_all_channels(model: NoiseModel, places: list[int], constant: list[float
     """
     n, varying = len(places), [c for c, place in enumerate(places) if place >= 0]
     model = model.for_channels(1 + max(places))
-    names = "sigma", "gain", "offset"
-    own: dict[str, Any] = {name: np.append(getattr(model, name), 0.0)[places] for name in names}
+    own: dict[str, Any] = {k: np.append(getattr(model, k), 0.0)[places] for k in PER_CHANNEL}
     if model.curve is not None:  # by the mean of all channels, added up in parts against overflow
         brightness, levels = model.curve
         own["curve"] = brightness * (len(varying) / n) + sum(v / n for v in constant), levels
@@ -230,14 +229,12 @@ def _poisson_noise_by_channel(plane: Image) -> NoiseModel:
     """Return Poisson noise with the `gain`, `sigma` and `offset` of each channel by itself."""
     models = []
     for channel in np.moveaxis(plane.pixels, -1, 0):
-        own = check_image(np.ascontiguousarray(channel), None, plane.valid)
-        scales = measure_scales(own)
-        models.append(model_of(scales, own, 0.0, "poisson") if scales else NoiseModel(0.0))
-    gain, sigma, offset = (
-        [getattr(model, name)[0] for model in models] for name in ("gain", "sigma", "offset")
-    )
+        image = check_image(np.ascontiguousarray(channel), None, plane.valid)
+        scales = measure_scales(image)
+        models.append(model_of(scales, image, 0.0, "poisson") if scales else NoiseModel(0.0))
+    own: dict[str, Any] = {k: [getattr(m, k)[0] for m in models] for k in PER_CHANNEL}
     known = [model.uncertainty for model in models if model.uncertainty is not None]
-    return NoiseModel(sigma, gain=gain, offset=offset, uncertainty=max(known, default=None))
+    return NoiseModel(**own, uncertainty=max(known, default=None))
 
 
 def measure_scales(image: Image) -> list[Scale]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from nnk_image.base.image import Image
-from nnk_image.noise.model import NoiseModel, PerChannel
+from nnk_image.noise.model import PER_CHANNEL, NoiseModel, PerChannel
 
 _DARK, _FAR = 0.001, 5.0  # share of pixels that is many, and how many noise levels are far
 
@@ -41,7 +41,7 @@ def _check_fits(model: NoiseModel, image: Image) -> None:
     """Raise a ValueError if this cannot be the noise of `image`."""
     if model.rician:
         check_magnitudes(image)
-    for name in ("sigma", "gain", "offset"):
+    for name in PER_CHANNEL:
         values = getattr(model, name)
         if len(values) not in (1, image.channels):
             raise ValueError(

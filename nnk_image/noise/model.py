@@ -29,7 +29,9 @@ PerChannel = float | Sequence[float] | npt.NDArray[Any]
 LEAST_NOISE = 1e-6
 """Levels of noise below this share of half the range of values count as 0."""
 
-_PER_CHANNEL = "sigma", "gain", "offset"
+PER_CHANNEL = "sigma", "gain", "offset"
+"""Attributes with one value, or one per channel."""
+
 _EXCLUSIVE = (
     *combinations(("gain", "levels", "curve"), 2),
     *(("rician", name) for name in ("gain", "offset", "curve", "rows", "columns")),
@@ -296,7 +298,7 @@ class NoiseModel:
 
     def for_channels(self, n: int) -> Self:
         """Return the model with single values of `sigma`, `gain` and `offset` repeated n times."""
-        values = {name: getattr(self, name) for name in _PER_CHANNEL}
+        values = {name: getattr(self, name) for name in PER_CHANNEL}
         return replace(self, **{k: v * n if len(v) == 1 else v for k, v in values.items()})
 
     def of_channel(self, channel: int, n: int) -> Self:
@@ -306,7 +308,7 @@ class NoiseModel:
         all channels is kept. IndexError if there is no such channel.
         """
         model = self.for_channels(n)
-        own = {name: getattr(model, name)[channel] for name in _PER_CHANNEL}
+        own = {name: getattr(model, name)[channel] for name in PER_CHANNEL}
         if self.is_joint:
             own["correlation"] = self.correlation[channel, channel]
         return replace(model, **own)
