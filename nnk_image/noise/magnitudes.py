@@ -43,7 +43,7 @@ class Magnitudes:
     volumes, and leaves more bias in the background.
     """
 
-    def __init__(self, coils: int = 1) -> None:
+    def __init__(self, coils: int) -> None:
         weak = np.sqrt(2 * coils)  # about the mean of the noise alone
         far = weak + _FAR
         self._z = np.arange(_STEP / 2, far + _TAIL, _STEP)

@@ -41,7 +41,7 @@ _LEAST_CHANGE = 0.2
 
 def row_column_levels(image: Image) -> tuple[float, float]:
     """Estimate the standard deviations of row and of column offsets; 0 where there are none."""
-    unit = float(image.half_range)
+    unit = image.half_range
     if unit == 0:
         return 0.0, 0.0
     channels = np.moveaxis(image.pixels, -1, 0)

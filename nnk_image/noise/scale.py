@@ -275,7 +275,7 @@ def share_of_texture(elasticity: Floats) -> Floats:
 
 
 def _texture(whitened: Floats, chosen: Chosen) -> Floats:
-    """Return the (B,) shares of texture in the flat blocks of the bins."""
+    """Return the (B,) shares of texture in the blocks that were chosen in each bin."""
     elasticity = [
         [_growth(whitened[blocks][:, ~part], whitened[blocks][:, part]) for blocks in bins]
         for part, bins in zip(PARTS, chosen, strict=True)
@@ -345,6 +345,7 @@ def _white_directions(covariance: Floats, blocks: float) -> Floats:
 
 
 def _flatness(whitened: Floats) -> float:
+    """Return the `flatness` of the (n, frequencies) whitened coefficients of blocks."""
     energies = np.sort((whitened**2).mean(axis=1))
     tenth = energies[: max(1, len(energies) // 10)]
     return float(np.log(max(np.median(tenth), 1e-6) / max(np.median(energies), 1e-6)))
