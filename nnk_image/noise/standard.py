@@ -52,7 +52,8 @@ class StandardNoise:
         if noise.is_joint:
             correlation = correlation[np.ix_(channels, channels)].astype(np.float64)
             among = correlation[:, :, correlation.shape[2] // 2, correlation.shape[3] // 2]
-            among += _LEAST_RATIO * np.eye(number)  # no color is without noise
+            # No color is without noise. `among` is a view, so that `correlation` changes too.
+            among += _LEAST_RATIO * np.eye(number)
         matrix = _to_unit_noise(sigmas, among)
         opponent = None if np.array_equal(sigmas[:, None] * among, np.eye(number)) else matrix
         if correlation is None:
