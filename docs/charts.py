@@ -77,7 +77,9 @@ def draw_white_noise():
         color = OURS.get(name, "dimgray")
         ax.plot([int(sigma) for sigma in sigmas], gains, "o-", ms=7, lw=2, color=color)
         label = "NLM" if "non-local" in name else name
-        align = {"sgw": "bottom", "NLM": "top"}.get(label, "center")
+        align = {"sgw": "bottom", "fast": "bottom", "NLM": "top", "BM3D": "top"}.get(
+            label, "center"
+        )
         place = int(sigmas[-1]), gains[-1]
         _label(ax, label, place, (8, 0), color=color, ha="left", va=align)
     ax.set_xticks([10, 15, 25, 50], ["10", "15", "25", "50"])
