@@ -28,7 +28,8 @@ def features(scales):
       if strong, noise is in all blocks alike.
     - Chroma: logarithm of its level relative to the luminance, over a typical one. Channels share
       texture, but hardly noise. It is the sum of that at half the size, -1.5 to 2, and that at a
-      quarter, 0 to 2, where noise remains if a camera has smoothed the colors. 0 in a gray image.
+      quarter, 0 to 2, where noise remains if a camera has smoothed the colors. 0 if there is only
+      one channel.
     - Turns, at most 1: how much the direction of the spectrum changes with the brightness. Noise
       has the same spectrum everywhere.
     """

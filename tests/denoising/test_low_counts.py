@@ -96,6 +96,7 @@ def test_effective_counts():
     # One pixel in a hundred has 50 counts, the others have none.
     assert effective_counts(0.5, 0.01 * 2550, 1) == pytest.approx(50)
     assert effective_counts(1e200, np.inf, 1) == np.inf
+    assert effective_counts(1e160, 0.0, 1e158) == pytest.approx(100)  # squares would overflow
 
 
 @pytest.mark.parametrize("shape", [(24, 24), (10, 24, 24), (4, 6, 16, 16)])
