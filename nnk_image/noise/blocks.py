@@ -38,6 +38,8 @@ U, V = (i[np.add(*np.mgrid[:SIDE, :SIDE]) > 1] for i in np.mgrid[:SIDE, :SIDE])
 _DCT_MATRIX = np.kron(cosine_matrix(SIDE), cosine_matrix(SIDE))[SIDE * U + V].T
 """The (pixels, frequencies) matrix from the pixels of a block to these coefficients."""
 
+FROM_COEFFICIENTS = _DCT_MATRIX.T  # the matrix back, for blocks without mean and slopes
+
 _ODD = (U + V) % 2 == 1
 PARTS = _ODD, ~_ODD
 """Coefficients of the odd and of the even part. Lists of blocks by part are in this order."""

@@ -37,12 +37,12 @@ def model_of(
 ) -> NoiseModel:
     """Return the noise of an image, given its scales; `factor` multiplies the correlated part."""
     full, matrix = scales[0], scales[0].matrix
-    trusted = white_trust(scales) if kind in (None, "white") else 1
+    noise = 1 - full.two_values if kind is None else 1.0  # if specified, there is noise
+    trusted = noise * (white_trust(scales) if kind in (None, "white") else 1)
     most_by_bin = np.inf if kind == "correlated" else full.most_luminance
     most = float(np.median(most_by_bin))
     independent = full.typical_white - full.shared_white
-    if image.channels == 1:
-        independent *= trusted
+    independent *= trusted if image.channels == 1 else noise
     left = (most - independent.mean()) / image.channels
     shared = max(0.0, min(trusted * full.shared_white, left))
     white = independent + shared

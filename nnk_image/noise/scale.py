@@ -1,7 +1,7 @@
 """Noise measured in flat blocks of an image: spectrum, level by brightness, share of texture."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from nnk_image.base.image import Bools, Floats
 from nnk_image.base.pyramid import halve
 from nnk_image.noise.blocks import (
     FLAT,
+    FROM_COEFFICIENTS,
     PARTS,
     SIDE,
     U,
@@ -43,12 +44,20 @@ _CERTAIN, _AGREEMENT = 0.5, 0.65
 the quietest bin, and only bins above the first count."""
 
 _LEAST_WEIGHT = 0.3  # least factor of a bin's weight if it contains texture
-_NOISE_ONLY, _TEXTURE_ONLY = 0.2, 0.8  # largest elasticity of noise alone, least of texture alone
+_ELASTICITIES = 0.2, 0.8  # largest elasticity of noise alone, least of texture alone
 _LOW, _HIGH, _HIGHEST = U + V < 5, U + V >= 8, U + V >= 11  # frequencies; ten are the highest
 _CHROMA_LEVELS = 0.012, 0.024
 """Standard deviations of the chroma's white noise, in an image from -1 to 1. Up to the first, which
 is 1.5 of 255, JPEG and rounding may explain it, and the luminance is not limited; from the second
 on, the limit applies fully."""
+
+_TWO_VALUES = 0.15, 0.2
+"""Similarity to black and white, as text is, in the bins: that of noisy photographs is at most
+0.14. From the second number on, nothing counts as noise."""
+
+_COLORED = 0.2, 0.4
+"""Standard deviations of the logarithm of a spectrum: that of white noise, and one from which it is
+clearly not that of white noise."""
 
 _INDEPENDENT_RATIO = 3.0
 """Ratio of the variances of white noise in luminance and chroma, up to which channels count as
@@ -88,6 +97,7 @@ class Scale:
     # noise, with the energy of the other part, in flat blocks: 0 for noise, 1 for texture
     turns: float  # how much the direction of the luminance's low frequencies changes from bin to
     # bin; 0 for noise, whose spectrum is the same in all bins
+    two_values: float  # how clearly the luminance has two values, as in text; 0 for noise, up to 1
 
     @classmethod
     def of(
@@ -141,6 +151,7 @@ class Scale:
             flatness=_flatness(whitened),
             elasticity=_elasticity(whitened, luminance, directions),
             turns=turns,
+            two_values=_two_values(coefficients[:, 0], bins, levels[0] / len(matrix), spectra[0]),
         )
 
     @property
@@ -174,8 +185,7 @@ class Scale:
         chroma = weighted_medians(self.levels[1:], self.certainty)
         luminance, *white = weighted_medians(self.white_opponent, self.certainty)
         independent = 2 - luminance / max(_INDEPENDENT_RATIO * np.mean(white), 1e-24)
-        weak, clear = _CHROMA_LEVELS
-        known = np.clip((np.sqrt(np.mean(white)) - weak) / (clear - weak), 0, 1)
+        known = _between(*_CHROMA_LEVELS, np.sqrt(np.mean(white)))
         known *= np.clip(independent, 0, 1)
         share = np.clip(white / np.maximum(chroma, 1e-24), 1e-6, 1).min()
         return self.levels[1:].mean(axis=0) / share**2 / known if known else unlimited
@@ -265,13 +275,37 @@ def _turns(variances: Floats) -> float:
     return float(np.std(down - right))
 
 
+def _two_values(luminance: Floats, bins: list[Any], variances: Floats, spectrum: Floats) -> float:
+    """Return how clearly the luminance has two values in most bins, from 0 to 1.
+
+    The kurtosis of two values is their squared skewness plus 1, which is the least of any
+    distribution (Pearson 1916). That of Gaussian and Poisson noise is 2 above it, that of clipped
+    noise hardly less. The lack is multiplied by the level: for as much black as white, both are 1.
+    Strong white noise that is clipped at both ends has almost two values too, but a flat spectrum.
+    """
+    found = []
+    for blocks, variance in zip(bins, variances, strict=True):
+        values = luminance[blocks] @ FROM_COEFFICIENTS
+        second, third, fourth = (np.mean((values - values.mean()) ** k) for k in (2, 3, 4))
+        above = (fourth * second - third**2) / max(second**3, 1e-24) - 1
+        found.append((1 - above / 2) * np.sqrt(variance))
+    similarity = np.quantile(found, 0.75)
+    similarity *= _between(*_COLORED, np.std(_logarithms(spectrum)))
+    return float(_between(*_TWO_VALUES, similarity))
+
+
+def _between(low: float, high: float, value: Any) -> Any:
+    """Return 0 up to `low`, 1 from `high` on, and proportions between them."""
+    return np.clip((value - low) / (high - low), 0, 1)
+
+
 def share_of_texture(elasticity: Floats) -> Floats:
     """Return the share of texture in variances, given their elasticity.
 
     In flat blocks, only the energy of texture grows with that of the other part. So the elasticity
     increases with the share of texture.
     """
-    return np.clip((elasticity - _NOISE_ONLY) / (_TEXTURE_ONLY - _NOISE_ONLY), 0, 1)
+    return _between(*_ELASTICITIES, elasticity)
 
 
 def _texture(whitened: Floats, chosen: Chosen) -> Floats:

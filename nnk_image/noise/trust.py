@@ -67,6 +67,11 @@ def factor(values, weights=WEIGHTS):
     return MOST / (1 + np.exp(-weights[0] - values @ np.array(weights[1:])))
 
 
+def correlated_trust(scales):
+    """Return the factor of the correlated part of an image, given the list of `Scale`."""
+    return float(factor(features(scales))) * (1 - scales[0].two_values)
+
+
 def white_trust(scales):
     """Return the share of the white part that is noise: less where strong texture is in it too."""
     full = scales[0]

@@ -217,3 +217,19 @@ def test_a_noisy_page(name, sigma):
     blind, known = (denoise(noisy, given, channel_axis=axis) for given in (None, sigma))
     gains = [psnr(clean, result) - psnr(clean, noisy) for result in (blind, known)]
     assert gains[0] > (0.9 if clean.min() > 0 and clean.max() < 255 else 0.4) * gains[1]
+
+
+@pytest.mark.parametrize("size", [8, 10, 12, 14])
+@pytest.mark.parametrize("sigma", [2, 6])
+@pytest.mark.parametrize("quality", [None, 75])
+def test_text_without_a_margin_is_not_taken_for_noise(size, sigma, quality):
+    image, letters = Image.new("L", (256, 256), 250), list("abcdefghijklmnopqrstuvwxyz   .")
+    rng, font = np.random.default_rng([size, sigma]), ImageFont.load_default(size)
+    for top in range(0, 256, round(1.2 * size)):
+        ImageDraw.Draw(image).text((0, top), "".join(rng.choice(letters, 80)), 10, font)
+    clean = np.asarray(image, float)
+    noisy = in_8_bits(clean + rng.normal(0, sigma, clean.shape))
+    if quality is not None:
+        Image.fromarray(noisy).save(file := io.BytesIO(), "JPEG", quality=quality)
+        noisy = np.asarray(Image.open(file))
+    assert psnr(clean, denoise(noisy)) > psnr(clean, noisy) - 0.1

@@ -97,6 +97,33 @@ def test_elasticity_of_texture_is_high():
     assert measure(texture)[0].flatness < -1
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_noise_is_not_taken_for_two_values(kernel):
+    """Not even if half of it is clipped at black, or if there are few photons."""
+    noise = filtered(KERNELS[kernel], SHAPE, 3)
+    photons = np.random.default_rng(4).poisson(2, SHAPE) / 4 - 1
+    for image in (0.3 * noise, np.clip(0.3 * noise - 1, -1, 1), photons):
+        assert measure(image)[0].two_values == 0
+
+
+def test_strong_white_noise_is_not_taken_for_two_values():
+    """Nearly all values are clipped, at both ends."""
+    for seed in range(4):
+        noise = 8 * filtered(KERNELS["white"], SHAPE, seed)
+        assert measure(np.clip(noise, -1, 1))[0].two_values == 0
+
+
+@pytest.mark.parametrize("contrast", [1, -1])
+@pytest.mark.parametrize("ink", [0.1, 0.3, 0.5])
+def test_patterns_of_black_and_white_have_two_values(ink, contrast):
+    pattern = filtered(KERNELS["binomial"], SHAPE, 5)
+    image = np.where(pattern < np.quantile(pattern, ink), -contrast, contrast)
+    noise = 0.05 * filtered(KERNELS["white"], SHAPE, 6)
+    assert measure(image + noise)[0].two_values == 1
+    # The second channel is gray.
+    assert measure(np.stack([image + noise, noise]))[0].two_values > 0
+
+
 def test_levels_of_opponent_channels_and_of_the_channels():
     levels = np.array([3.0, 1.0, 2.0])
     noise = filtered(KERNELS["white"], (*SHAPE, 3), 4) * levels
