@@ -19,7 +19,7 @@ from nnk_image.noise.given import many_below_offset
 from nnk_image.noise.levels import UNCERTAINTY
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 from nnk_image.noise.scale import Scale, cosines
-from nnk_image.noise.trust import white_trust
+from nnk_image.noise.trust import two_values, white_trust
 
 _REACH = 7  # largest displacement, in pixels, at which noise may be correlated
 _LEAST_SHARE = 0.02  # least share of the correlated part in the spectrum, at any frequency
@@ -37,7 +37,7 @@ def model_of(
 ) -> NoiseModel:
     """Return the noise of an image, given its scales; `factor` multiplies the correlated part."""
     full, matrix = scales[0], scales[0].matrix
-    noise = 1 - full.two_values if kind is None else 1.0  # if specified, there is noise
+    noise = 1 - two_values(scales) if kind is None else 1.0  # if specified, there is noise
     trusted = noise * (white_trust(scales) if kind in (None, "white") else 1)
     most_by_bin = np.inf if kind == "correlated" else full.most_luminance
     most = float(np.median(most_by_bin))

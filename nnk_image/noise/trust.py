@@ -69,7 +69,12 @@ def factor(values, weights=WEIGHTS):
 
 def correlated_trust(scales):
     """Return the factor of the correlated part of an image, given the list of `Scale`."""
-    return float(factor(features(scales))) * (1 - scales[0].two_values)
+    return float(factor(features(scales))) * (1 - two_values(scales))
+
+
+def two_values(scales):
+    """Return how clearly an image is text, at full or at half the size, where noise is weaker."""
+    return max(scale.two_values for scale in scales[:2])
 
 
 def white_trust(scales):
