@@ -276,7 +276,7 @@ def _turns(variances: Floats) -> float:
 
 
 def _two_values(luminance: Floats, bins: list[Any], variances: Floats, spectrum: Floats) -> float:
-    """Return how clearly the luminance has two values in most bins, from 0 to 1.
+    """Return how clearly the luminance has two values in a quarter of the bins, at most 1.
 
     The kurtosis of two values is their squared skewness plus 1, which is the least of any
     distribution (Pearson 1916). That of Gaussian and Poisson noise is 2 above it, that of clipped
