@@ -92,8 +92,8 @@ def check_residual(
         Whether this may be noise alone. The amount must be at most 1.2. For correlated noise, and
         if `sigma` is not given, `structure` must be at most 2.5 and `kurtosis` between 2.1 and
         4.25. For uncorrelated noise, one of the two is enough, and the kurtosis may be up to 5.0,
-        because it may be clipped. Any kurtosis is accepted if the noise has a `gain`. NaN is
-        accepted too: if all numbers are NaN, nothing was checked.
+        because it may be clipped. Any kurtosis is accepted if the noise has a `gain`. If one of
+        the two is NaN, the other one decides; if all numbers are NaN, nothing was checked.
 
     Raises
     ------
@@ -140,16 +140,16 @@ def check_residual(
 def is_noise(structure: float, kurtosis: float, noise: NoiseModel | None) -> bool:
     """Return whether what was removed may be noise of this model alone.
 
-    Uncorrelated noise must pass one of the two checks, correlated or unknown noise both. NaN
-    passes.
+    Uncorrelated noise must pass one of the two checks, correlated or unknown noise both. NaN was
+    not checked: the other one decides.
     """
-    even = not structure > _MOST_STRUCTURE
+    even, uneven = structure <= _MOST_STRUCTURE, structure > _MOST_STRUCTURE
     uncorrelated = noise is not None and not any(noise.neighbor_correlation())
     least, most = _KURTOSIS_OF_UNCORRELATED if uncorrelated else _KURTOSIS
     # Poisson noise may have any kurtosis if counts are low.
     poisson = noise is not None and any(noise.gain)
     normal = poisson or not (kurtosis < least or kurtosis > most)
-    return even or normal if uncorrelated else even and normal
+    return even or normal if uncorrelated else normal and not uneven
 
 
 def checked_pair(image, denoised, channel_axis, mask):

@@ -234,7 +234,7 @@ CORRELATED = NoiseModel(5.0, correlation=[[0, 0.3, 0], [0.3, 1, 0.3], [0, 0.3, 0
         (2.6, 2.0, {"poisson"}),
         (2.4, 2.0, {"white", "poisson"}),
         (np.nan, 3.0, {"white", "correlated", "poisson", "unknown"}),
-        (np.nan, 5.1, {"white", "poisson"}),
+        (np.nan, 5.1, {"poisson"}),
         (2.4, np.nan, {"white", "correlated", "poisson", "unknown"}),
         (2.6, np.nan, {"white", "poisson"}),
     ],
@@ -257,7 +257,7 @@ def test_verdict_follows_the_noise():
     for noise, verdict in (
         (None, False),
         (strong, False),
-        (26.0, True),
+        (26.0, False),  # nearly all blocks have a clipped dot: only the kurtosis is checked
         (POISSON.scaled(30), True),
     ):
         assert check_residual(noisy, flat, noise).is_noise is verdict
