@@ -240,7 +240,7 @@ def _checked(
         noise, _ = estimated_noise(image, correlated=False)
         pixels = without(noise)
         # Texture was removed before, so `structure` would fail again; only the kurtosis decides.
-        if is_noise(structure=np.inf, kurtosis=kurtosis_removed(image, pixels), noise=noise):
+        if is_noise(structure=np.nan, kurtosis=kurtosis_removed(image, pixels), noise=noise):
             return noise, pixels
     noise = NoiseModel([0.0] * image.channels, rows=noise.rows, columns=noise.columns)
     return noise, without(noise)

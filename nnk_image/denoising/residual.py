@@ -143,13 +143,16 @@ def is_noise(structure: float, kurtosis: float, noise: NoiseModel | None) -> boo
     Uncorrelated noise must pass one of the two checks, correlated or unknown noise both. NaN was
     not checked: the other one decides.
     """
-    even, uneven = structure <= _MOST_STRUCTURE, structure > _MOST_STRUCTURE
     uncorrelated = noise is not None and not any(noise.neighbor_correlation())
     least, most = _KURTOSIS_OF_UNCORRELATED if uncorrelated else _KURTOSIS
     # Poisson noise may have any kurtosis if counts are low.
     poisson = noise is not None and any(noise.gain)
-    normal = poisson or not (kurtosis < least or kurtosis > most)
-    return even or normal if uncorrelated else normal and not uneven
+    checks = (
+        (structure, structure <= _MOST_STRUCTURE),
+        (kurtosis, poisson or least <= kurtosis <= most),
+    )
+    passed = [result for value, result in checks if not np.isnan(value)]
+    return not passed or (any if uncorrelated else all)(passed)
 
 
 def checked_pair(image, denoised, channel_axis, mask):

@@ -35,10 +35,9 @@ them. In noisy photographs, also as JPEG of quality 75, it is 0.8 or more."""
 U, V = (i[np.add(*np.mgrid[:SIDE, :SIDE]) > 1] for i in np.mgrid[:SIDE, :SIDE])
 """Vertical and horizontal frequencies of the coefficients: all but the mean and the two slopes."""
 
-_DCT_MATRIX = np.kron(cosine_matrix(SIDE), cosine_matrix(SIDE))[SIDE * U + V].T
-"""The (pixels, frequencies) matrix from the pixels of a block to these coefficients."""
-
-FROM_COEFFICIENTS = _DCT_MATRIX.T  # the matrix back, for blocks without mean and slopes
+DCT_MATRIX = np.kron(cosine_matrix(SIDE), cosine_matrix(SIDE))[SIDE * U + V].T
+"""The (pixels, frequencies) matrix from the pixels of a block to these coefficients. Its transpose
+leads back, to a block without mean and slopes."""
 
 _ODD = (U + V) % 2 == 1
 PARTS = _ODD, ~_ODD
@@ -96,7 +95,7 @@ def coefficients_of_blocks(channels, usable, constant):
     blocks = np.tensordot(windows, cosine_matrix(len(channels)), (0, 1)).transpose(0, 3, 1, 2)
     blocks = blocks[_least_clipped(unusable[row, column], blocks[:, 0])]
     brightness = blocks[:, 0].mean(axis=(1, 2)) / np.sqrt(len(channels))
-    coefficients = blocks.reshape(-1, SIDE * SIDE) @ _DCT_MATRIX
+    coefficients = blocks.reshape(-1, SIDE * SIDE) @ DCT_MATRIX
     return coefficients.reshape(*blocks.shape[:2], len(U)), brightness
 
 

@@ -11,8 +11,8 @@ from nnk_image.base.channels import cosine_matrix, opponent_matrix
 from nnk_image.base.image import Bools, Floats
 from nnk_image.base.pyramid import halve
 from nnk_image.noise.blocks import (
+    DCT_MATRIX,
     FLAT,
-    FROM_COEFFICIENTS,
     PARTS,
     SIDE,
     U,
@@ -285,8 +285,10 @@ def _two_values(luminance: Floats, bins: list[Any], variances: Floats, spectrum:
     """
     found = []
     for blocks, variance in zip(bins, variances, strict=True):
-        values = luminance[blocks] @ FROM_COEFFICIENTS
-        second, third, fourth = (np.mean((values - values.mean()) ** k) for k in (2, 3, 4))
+        values = (luminance[blocks] @ DCT_MATRIX.T).ravel()
+        values -= values.mean()
+        squares = values * values
+        second, third, fourth = squares.mean(), squares @ values / len(values), np.mean(squares**2)
         above = (fourth * second - third**2) / max(second**3, 1e-24) - 1
         found.append((1 - above / 2) * np.sqrt(variance))
     similarity = np.quantile(found, 0.75)

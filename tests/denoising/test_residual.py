@@ -236,11 +236,12 @@ CORRELATED = NoiseModel(5.0, correlation=[[0, 0.3, 0], [0.3, 1, 0.3], [0, 0.3, 0
         (np.nan, 3.0, {"white", "correlated", "poisson", "unknown"}),
         (np.nan, 5.1, {"poisson"}),
         (2.4, np.nan, {"white", "correlated", "poisson", "unknown"}),
-        (2.6, np.nan, {"white", "poisson"}),
+        (2.6, np.nan, set()),
+        (np.nan, np.nan, {"white", "correlated", "poisson", "unknown"}),
     ],
 )
 def test_limits_of_noise(structure, kurtosis, accepted):
-    """White noise needs one of the two; correlated and unknown noise both."""
+    """White noise must pass one of the two, correlated and unknown noise both, unless it is NaN."""
     noises = {"white": WHITE, "correlated": CORRELATED, "poisson": POISSON, "unknown": None}
     found = {name for name, noise in noises.items() if is_noise(structure, kurtosis, noise)}
     assert found == accepted
