@@ -22,7 +22,12 @@ from nnk_image.base.parallel import one_blas_thread
 from nnk_image.denoising.bias import remove_bias
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_image
-from nnk_image.denoising.residual import is_noise, kurtosis_removed, structure_removed
+from nnk_image.denoising.residual import (
+    amount_removed,
+    is_noise,
+    kurtosis_removed,
+    structure_removed,
+)
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.clipping import Extremes, unclip
 from nnk_image.noise.estimation import estimated_noise
@@ -231,16 +236,21 @@ def _checked(
     The first fallback is an estimate without correlated noise. The last one leaves the image
     unchanged, except for row and column noise.
     """
+
+    def only_noise_removed(structure: float) -> bool:
+        kurtosis = kurtosis_removed(image, pixels)
+        amount = amount_removed(image, pixels, noise) if any(noise.gain) else np.nan
+        return is_noise(structure, kurtosis, amount, noise)
+
     # Noise that is clearly there may be stronger in structured areas, if these are brighter.
     clear = trust > CLEAR or any(noise.gain)
-    structure = structure_removed(image, pixels, noise if clear else None)
-    if is_noise(structure, kurtosis_removed(image, pixels), noise):
+    if only_noise_removed(structure_removed(image, pixels, noise if clear else None)):
         return noise, pixels
     if noise.correlation is not None:
         noise, _ = estimated_noise(image, correlated=False)
         pixels = without(noise)
         # Texture was removed before, so `structure` would fail again; only the kurtosis decides.
-        if is_noise(structure=np.nan, kurtosis=kurtosis_removed(image, pixels), noise=noise):
+        if only_noise_removed(structure=np.nan):
             return noise, pixels
     noise = NoiseModel([0.0] * image.channels, rows=noise.rows, columns=noise.columns)
     return noise, without(noise)

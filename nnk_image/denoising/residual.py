@@ -19,8 +19,9 @@ _KURTOSIS, _KURTOSIS_OF_UNCORRELATED = (2.1, 4.25), (2.1, 5.0)
 """Values of `kurtosis` between which only noise was removed. The upper limit is higher for
 uncorrelated noise, which may be clipped, as on white paper."""
 
-_MOST_AMOUNT = 1.2
-"""`amount` above which more than noise was removed; a good filter removes a little less."""
+_AMOUNT = 0.85, 1.2
+"""Values of `amount` between which as much was removed as there is noise. A good filter removes a
+little less, and much less if the noise is weak; but of low counts, nearly all of it."""
 
 _SIDE = 8  # of a block, in pixels
 _FEWEST = 16  # number of blocks that a check needs
@@ -92,8 +93,9 @@ def check_residual(
         Whether this may be noise alone. The amount must be at most 1.2. For correlated noise, and
         if `sigma` is not given, `structure` must be at most 2.5 and `kurtosis` between 2.1 and
         4.25. For uncorrelated noise, one of the two is enough, and the kurtosis may be up to 5.0,
-        because it may be clipped. Any kurtosis is accepted if the noise has a `gain`. If one of
-        the two is NaN, the other one decides; if all numbers are NaN, nothing was checked.
+        because it may be clipped. If the noise has a `gain`, any kurtosis is accepted if the
+        amount is at least 0.85, or `structure` is from 0.4 to 2.5. If one of the two is NaN, the
+        other one decides; if all numbers are NaN, nothing was checked.
 
     Raises
     ------
@@ -132,12 +134,12 @@ def check_residual(
     noise = None if sigma is None else given_noise(sigma, noisy)
     structure = structure_removed(noisy, clean.pixels, noise)
     kurtosis = kurtosis_removed(noisy, clean.pixels)
-    amount = _amount_removed(noisy, clean.pixels, noise)
-    verdict = is_noise(structure, kurtosis, noise) and not amount > _MOST_AMOUNT
+    amount = amount_removed(noisy, clean.pixels, noise)
+    verdict = is_noise(structure, kurtosis, amount, noise) and not amount > _AMOUNT[1]
     return ResidualCheck(structure, kurtosis, amount, verdict)
 
 
-def is_noise(structure: float, kurtosis: float, noise: NoiseModel | None) -> bool:
+def is_noise(structure: float, kurtosis: float, amount: float, noise: NoiseModel | None) -> bool:
     """Return whether what was removed may be noise of this model alone.
 
     Uncorrelated noise must pass one of the two checks, correlated or unknown noise both. NaN was
@@ -145,12 +147,11 @@ def is_noise(structure: float, kurtosis: float, noise: NoiseModel | None) -> boo
     """
     uncorrelated = noise is not None and not any(noise.neighbor_correlation())
     least, most = _KURTOSIS_OF_UNCORRELATED if uncorrelated else _KURTOSIS
-    # Poisson noise may have any kurtosis if counts are low.
-    poisson = noise is not None and any(noise.gain)
-    checks = (
-        (structure, structure <= _MOST_STRUCTURE),
-        (kurtosis, poisson or least <= kurtosis <= most),
-    )
+    even, normal = structure <= _MOST_STRUCTURE, least <= kurtosis <= most
+    # Low counts may have any kurtosis, but not any variance.
+    if noise is not None and any(noise.gain):
+        normal |= _AMOUNT[0] <= amount <= _AMOUNT[1] or (even and structure >= 1 / _MOST_STRUCTURE)
+    checks = (structure, even), (kurtosis, normal)
     passed = [result for value, result in checks if not np.isnan(value)]
     return not passed or (any if uncorrelated else all)(passed)
 
@@ -165,7 +166,7 @@ def checked_pair(image, denoised, channel_axis, mask):
     return replace(noisy, valid=clean.valid), clean
 
 
-def _amount_removed(image: Image, denoised, noise: NoiseModel | None) -> float:
+def amount_removed(image: Image, denoised, noise: NoiseModel | None) -> float:
     """Return `amount` for a checked image and (..., C) denoised pixels."""
     if noise is None or noise.rician:
         return float("nan")
