@@ -27,6 +27,7 @@ _SIDE = 8  # of a block, in pixels
 _FEWEST = 16  # number of blocks that a check needs
 _PART = 4  # the quarter of the blocks with most structure is compared with the flattest quarter
 _LEAST_VARIANCE = 1e-3  # expected in a block, over the mean; a model may give 0 without light
+_MOST_OF_BLOCK = 16.0  # kurtosis of a block; above it, an isolated pixel, as a hot one, was removed
 _LEAST_USABLE = 0.95  # share of a block's pixels that must be neither masked, clipped nor padding
 
 
@@ -192,9 +193,9 @@ def structure_removed(image: Image, denoised, noise: NoiseModel | None) -> float
     valid = None if image.valid is None else image.valid.reshape(before.shape)
     varying = [c.max() > c.min() for c in np.moveaxis(noisy, -1, 0)]  # others are not clipped
     usable = (usable_pixels(noisy[..., varying], valid) == 1) & ~_padding(noisy, before)
-    chosen = _blocks(usable).mean(axis=1) >= _LEAST_USABLE
-    structure = _blocks(after)[chosen].var(axis=1)
-    removed = (_blocks(before) - _blocks(after))[chosen].var(axis=1)
+    removed, kurtosis = _moments(_blocks(before) - _blocks(after))
+    chosen = (_blocks(usable).mean(axis=1) >= _LEAST_USABLE) & (kurtosis <= _MOST_OF_BLOCK)
+    structure, removed = _blocks(after)[chosen].var(axis=1), removed[chosen]
     part = len(structure) // _PART
     if len(structure) < _FEWEST:
         return float("nan")
@@ -226,12 +227,19 @@ def kurtosis_removed(image: Image, denoised) -> float:
     removed = _blocks(_luminance(image, image.pixels) - _luminance(image, denoised))
     if image.valid is not None:
         removed = removed[_blocks(image.valid.reshape(-1, image.shape[-1])).all(axis=1)]
-    squares = (removed - removed.mean(axis=1, keepdims=True)) ** 2
-    variances, fourth_moments = squares.mean(axis=1), (squares**2).mean(axis=1)
-    varying = variances > 0
-    if np.count_nonzero(varying) < _FEWEST:
+    variances, kurtosis = _moments(removed)
+    chosen = (variances > 0) & (kurtosis <= _MOST_OF_BLOCK)
+    if np.count_nonzero(chosen) < _FEWEST:
         return float("nan")
-    return float((fourth_moments[varying] / variances[varying]).sum() / variances.sum())
+    return float(np.average(kurtosis[chosen], weights=variances[chosen]))
+
+
+def _moments(blocks):
+    """Return the variance of each block, and its kurtosis, which is 0 if the block is constant."""
+    squares = (blocks - blocks.mean(axis=1, keepdims=True)) ** 2
+    variances, fourth_moments = squares.mean(axis=1), (squares * squares).mean(axis=1)
+    kurtosis = np.zeros_like(variances)
+    return variances, np.divide(fourth_moments, variances**2, out=kurtosis, where=variances > 0)
 
 
 def _luminance(image: Image, pixels):
