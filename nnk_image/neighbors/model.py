@@ -162,8 +162,9 @@ class NeighborhoodModel:
 
     def _require_memory(self, candidates: Candidates) -> None:
         most = min(int(np.diff(candidates.indptr).max(initial=0)), self.n_neighbors)
-        needed = 16 * most * most * resolve_n_jobs(self.n_jobs)
-        needed += 12 * len(candidates.indices)
+        needed = 12 * len(candidates.indices)
+        if self.method != "kstar":  # which does not compare candidates with each other
+            needed += 16 * most * most * resolve_n_jobs(self.n_jobs)
         memory.require(
             needed, f"{most} candidates of {len(candidates)} points", "use fewer candidates"
         )

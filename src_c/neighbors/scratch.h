@@ -41,8 +41,8 @@ static size_t take(size_t *used, size_t n_bytes)
 }
 
 /* Allocate scratch memory for problems of n candidates with rows of `width` numbers, of which
- * `kept` candidates are used.  `paired` says whether pairs of candidates are compared.  Return a
- * status; the caller frees w->memory by free_aligned. */
+ * `kept` candidates are used.  `paired` says whether pairs of candidates are compared, which
+ * needs the matrices of w->s.  Return a status; the caller frees w->memory by free_aligned. */
 static int scratch_make(nnk_scratch *w, int64_t n, int64_t kept, int64_t width, int paired)
 {
     const int64_t capacity = whole_octets(n > 0 ? n : 1), row = whole_octets(kept > 0 ? kept : 1);
@@ -50,7 +50,8 @@ static int scratch_make(nnk_scratch *w, int64_t n, int64_t kept, int64_t width, 
     const int keep = paired && capacity * stride <= MOST_KEPT;
     const size_t line = sizeof(double) * (size_t)row, long_line = sizeof(double) * (size_t)capacity;
     size_t used = 0;
-    const size_t k = take(&used, line * (size_t)row), r = take(&used, line * (size_t)row);
+    const size_t matrix = paired ? line * (size_t)row : 0;
+    const size_t k = take(&used, matrix), r = take(&used, matrix);
     size_t lines[8], long_lines[6];
     for (int i = 0; i < 8; i++)
         lines[i] = take(&used, line);

@@ -162,7 +162,7 @@ static int solve_given(const double *k, const double *b, int32_t n, double l1, d
                        int64_t i0, int64_t i1)
 {
     nnk_scratch w;
-    if (scratch_make(&w, n, n, 0, 0))
+    if (scratch_make(&w, n, n, 0, 1))
         return NNK_NO_MEMORY;
     w.s.n = n, w.s.row = whole_octets(n);
     for (int64_t p = i0; p < i1; p++) {
