@@ -71,8 +71,9 @@ def _real(name: str, value: Any, what: str = "") -> float:
 
 def did_you_mean(value: Any, choices: Collection[str | None]) -> str:
     """Return a question for the end of a message, if a choice is close to a value; else ''."""
-    close = get_close_matches(str(value), [str(choice) for choice in choices], n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    names = {str(choice): choice for choice in choices}
+    close = get_close_matches(str(value), names, n=1)
+    return f"; did you mean {names[close[0]]!r}?" if close else ""
 
 
 def check_choice(name: str, value: Any, choices: Collection[str | None]) -> str:

@@ -27,8 +27,8 @@ def sparse_adjacency(graph: Any) -> Any:
     if array.dtype.kind not in "buif":
         raise TypeError(
             "a graph is an ImageGraph, a PyGSP or networkx graph, or an adjacency as a "
-            "scipy.sparse matrix or (N, N) array of real weights, not of dtype "
-            f"{array.dtype} ({type(graph).__name__})"
+            "scipy.sparse matrix or (N, N) array of real weights, such as nnk_graph(X) for points, "
+            f"not {type(graph).__name__} (dtype {array.dtype})"
         )
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise ValueError(

@@ -457,6 +457,8 @@ def test_invalid_queries_and_symmetrizations_are_refused():
         nnk_neighbors(ROLL, 3, queries=ROLL[:3], method="mutual_knn")
     with pytest.raises(ValueError, match="symmetrize='sum' is unknown"):
         nnk_graph(ROLL, symmetrize="sum")
+    with pytest.raises(ValueError, match=r"did you mean None\?"):
+        nnk_graph(ROLL, symmetrize="None")
 
 
 def test_diagonal_of_a_precomputed_kernel_enters_the_error():
