@@ -16,8 +16,9 @@ def working_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def plain_array(values: Any) -> npt.NDArray[Any]:
     """Return an array; masked entries of a masked array become NaN."""
-    if np.ma.is_masked(values):
-        values = values.astype(working_dtype(values.dtype)).filled(np.nan)
+    # np.ma.is_masked alone is also True for arrays of pandas that have missing values.
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        values = np.ma.filled(values.astype(working_dtype(values.dtype)), np.nan)
     return np.asarray(values)
 
 

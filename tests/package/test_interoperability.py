@@ -7,6 +7,8 @@ from graph_checks import assert_equal
 
 import nnk_image
 from nnk_image import ImageGraph, bilateral_graph, image_graph, nnk_graph, nnk_neighbors
+from nnk_image.graph import grid_graph
+from nnk_image.learning import interpolate
 
 RNG = np.random.default_rng(8)
 POINTS = np.column_stack([RNG.normal(size=(60, 3)), RNG.integers(0, 2, 60)])
@@ -48,6 +50,14 @@ def test_tables_with_text_or_missing_values_are_refused():
     missing.iloc[3, 1] = pd.NA
     with pytest.raises(ValueError, match="not finite, the first at row 3, column 1"):
         nnk_graph(missing)
+
+
+def test_missing_values_of_nullable_arrays_are_not_known():
+    table = pd.DataFrame({"value": pd.array([1, None, 4], dtype="Int64")})
+    known = table["value"].notna()
+    for values in (table["value"], table["value"].array):
+        filled = interpolate(grid_graph((1, 3)), values, known)
+        np.testing.assert_allclose(filled, [1, 2.5, 4])
 
 
 def test_polars_tables_give_the_same_graph():
