@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from nnk_image.base.image import Array
+from nnk_image.neighbors.features import middle_of
 from nnk_image.neighbors.kernels import Kernel, given_diagonal, kernel_matrix, self_similarities
 
 _MOST_KEPT = 1 << 24  # kernel values; larger matrices are not kept but computed anew for each use
@@ -20,8 +21,7 @@ class Gram:
 
     def __init__(self, points: Array, kernel: Kernel, sigma: Any, own: Any = None) -> None:
         self.kernel, self.sigma, self._own = kernel, sigma, own
-        # Distances are computed from inner products, which lose digits far from the origin.
-        self._center = points.mean(axis=0, dtype=np.float64) if kernel.has_sigma else None
+        self._center = middle_of(points).astype(np.float64) if kernel.has_sigma else None
         self.points = self._centered(points)
         self._kept: Array | None = None
 

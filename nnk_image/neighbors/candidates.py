@@ -18,6 +18,7 @@ from nnk_image.base.checks import plain_array, ready_for_c
 from nnk_image.base.extras import needing
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
+from nnk_image.neighbors.features import middle_of
 from nnk_image.neighbors.kernels import Kernel, evaluate, similarities, unit_rows
 
 KD_TREE_FEATURES = 15
@@ -94,8 +95,7 @@ class NearestSearch:
     """
 
     def __init__(self, points: Array, n_jobs: int | None) -> None:
-        # scikit-learn computes distances from products, which lose digits far from the origin.
-        self._center = points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+        self._center = middle_of(points)  # scikit-learn computes distances from products
         self._n_points, n_features = points.shape
         if n_features <= KD_TREE_FEATURES:
             self._nearest, self._n_jobs, self._block = _kd_tree(points - self._center), n_jobs, None

@@ -65,6 +65,16 @@ def test_points_far_from_the_origin_lose_no_accuracy(offset, d):
     assert_array_equal(model.predict(far[::3]), expected.predict(near[::3]))
 
 
+def test_a_huge_value_does_not_change_the_codes_of_other_points():
+    data = points(n=300)
+    data[0, 0] = -1e30  # marks missing data, for example
+    K = np.exp(-np.square(data[:, None] - data).sum(axis=2) / (2 * 1.5**2))
+    model = NNKMeans(8, sigma=1.5, random_state=0).fit(data)
+    residual = np.eye(300) - model.atoms_ @ model.transform(data).toarray().T
+    errors = np.einsum("in,ij,jn->n", residual, K, residual)
+    assert_allclose(model.reconstruction_error(data), errors, atol=1e-8)
+
+
 def test_codes_for_the_linear_kernel_equal_those_of_scipy_nnls():
     X = np.abs(points())
     queries = np.abs(points(1, 20))

@@ -155,6 +155,17 @@ def test_points_far_from_the_origin_give_the_same_weights(n_features):
     np.testing.assert_array_equal(far.indices, near.indices)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_features", [4, 40])
+def test_a_huge_value_does_not_change_the_neighbors_of_other_points(n_features, dtype):
+    points = np.random.default_rng(5).standard_normal((200, n_features)).astype(dtype)
+    expected = nnk_neighbors(points[:-1], K, sigma=1.0)
+    points[-1, 0] = -1e30  # marks missing data, for example
+    found = nnk_neighbors(points, K, sigma=1.0)
+    np.testing.assert_array_equal(found.indptr[:-1], expected.indptr)
+    np.testing.assert_array_equal(found.indices[: found.indptr[-2]], expected.indices)
+
+
 def test_candidates_of_similarity_kernels_are_the_most_similar_points():
     points = np.abs(POINTS)
     for kernel in ("cosine", "linear"):
