@@ -153,8 +153,8 @@ def energy_compaction(
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
         Image of any real dtype, in any units: the mean of each channel is removed, and energies
-        are relative to the total.  All values must be finite; masked entries of a masked array are
-        left out.
+        are relative to the total.  Masked entries of a masked array and pixels that a graph masks
+        are left out; all others must be finite.
     graphs : ImageGraph or dict from str to ImageGraph, optional
         Undirected graphs of the image's shape; a single one is named by its kind.  Default:
         ``{"bilateral": bilateral_graph(image), "nnk": image_graph(image)}``.
@@ -218,15 +218,17 @@ def energy_compaction(
         image, channel_axis, lambda itemsize, channels: 25 * itemsize, "energy_compaction"
     )
     graphed = "graphs=image_graph(image, spacing=(1, 1, 1))"
-    spatial_shape(image, channel_axis, graphs is not None, graphed)
-    checked = check_image(image, channel_axis)
-    signal = _mean_removed(checked)
+    shape = spatial_shape(image, channel_axis, graphs is not None, graphed)
+    if isinstance(graphs, ImageGraph):
+        graphs = {graphs.kind: graphs}
+    valid = None if graphs is None else _check_graphs(graphs, shape)
+    signal = _mean_removed(check_image(image, channel_axis, valid))
     if graphs is None:
         build: dict[str, Any] = {"sigma_f": sigma_f, "channel_axis": channel_axis, "n_jobs": n_jobs}
         graphs = {"bilateral": bilateral_graph(image, **build), "nnk": image_graph(image, **build)}
-    elif isinstance(graphs, ImageGraph):
-        graphs = {graphs.kind: graphs}
-    _check_graphs(graphs, checked, lmax)
+    for name in lmax if isinstance(lmax, Mapping) else ():
+        if name not in graphs:
+            raise ValueError(f"lmax has {name!r}, which is none of the graphs {', '.join(graphs)}")
     blocks = {} if block_size is None else _block_energies(signal, graphs, block_size, n_jobs)
     options: dict[str, Any] = {"filters": filters, "n_scales": n_scales, "laplacian": laplacian}
     options["n_jobs"] = n_jobs
@@ -276,7 +278,8 @@ def _block_energies(
     return {"blocks": shares, "moments": moments / total}
 
 
-def _check_graphs(graphs: Any, image: Image, lmax: Any) -> None:
+def _check_graphs(graphs: Any, shape: tuple[int, ...]) -> Array | None:
+    """Return the pixels that no graph masks, None for all."""
     if not isinstance(graphs, Mapping) or not graphs:
         raise TypeError(
             "graphs must be an ImageGraph, or a dictionary of at least one by name, not "
@@ -285,11 +288,10 @@ def _check_graphs(graphs: Any, image: Image, lmax: Any) -> None:
     for name, graph in graphs.items():
         if not isinstance(graph, ImageGraph):
             raise TypeError(f"graphs[{name!r}] must be an ImageGraph, not {type(graph).__name__}")
-        if graph.shape != image.shape:
-            raise ValueError(f"the graph has shape {graph.shape}, the image {image.shape}")
-    for name in lmax if isinstance(lmax, Mapping) else ():
-        if name not in graphs:
-            raise ValueError(f"lmax has {name!r}, which is none of the graphs {', '.join(graphs)}")
+        if graph.shape != shape:
+            raise ValueError(f"the graph has shape {graph.shape}, the image {shape}")
+    masks = [graph.valid for graph in graphs.values() if graph.valid is not None]
+    return np.logical_and.reduce(masks) if masks else None
 
 
 def _energies(wavelets: SpectralGraphWavelets, signal: Array, orders: tuple[int, ...]) -> Array:

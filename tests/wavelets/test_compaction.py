@@ -217,12 +217,13 @@ def test_energies_do_not_depend_on_the_scale(scale):
     np.testing.assert_allclose(ours, expected, rtol=1e-9)
 
 
-def test_hidden_pixels_of_a_masked_array_are_ignored():
+def test_pixels_masked_in_the_array_or_in_the_graphs_are_ignored():
     hidden = IMAGE > 0.8
     images = [
         np.ma.array(np.where(hidden, value, IMAGE), mask=hidden) for value in (0.5, 1e3, np.nan)
     ]
     expected, *others = [energy_compaction(image, graphs_of(image)) for image in images]
+    others += [energy_compaction(image.data, graphs_of(image)) for image in images]
     for other in others:
         for name, energy in expected.energy.items():
             np.testing.assert_allclose(other.energy[name], energy, rtol=1e-12)
