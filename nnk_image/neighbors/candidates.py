@@ -205,9 +205,11 @@ def _largest(similarity: Array, n: int) -> NDArray[np.intp]:
     """Return the columns of the `n` largest numbers of each row, ties to the lower column."""
     if n < similarity.shape[1]:
         bound = np.partition(similarity, -n, axis=1)[:, -n, None]
-        above, at = similarity > bound, similarity == bound
-        room = n - above.sum(axis=1, keepdims=True)
-        kept = above | (at & (np.cumsum(at, axis=1) <= room))
+        kept = similarity >= bound
+        surplus = np.count_nonzero(kept, axis=1) - n
+        for row in np.flatnonzero(surplus):  # the last of those equal to the bound are dropped
+            equal = np.flatnonzero(similarity[row] == bound[row])
+            kept[row, equal[len(equal) - surplus[row] :]] = False
         return np.nonzero(kept)[1].reshape(len(similarity), n)
     return np.broadcast_to(np.arange(n), similarity.shape)
 

@@ -135,6 +135,16 @@ def test_ties_go_to_the_lower_index(n_features):
         assert sorted(row) == a.neighbors(i)[0].tolist()
 
 
+def test_ties_of_similarities_go_to_the_lower_index():
+    """Compared with brute force on exact integer products."""
+    points = np.random.default_rng(2).integers(1, 4, (90, 2)).astype(float)
+    products = points @ points.T
+    np.fill_diagonal(products, -np.inf)
+    nearest = np.argsort(-products, axis=1, kind="stable")[:, :7]
+    found = nnk_neighbors(points, 7, method="knn", kernel="linear")
+    np.testing.assert_array_equal(found.indices.reshape(-1, 7), np.sort(nearest, axis=1))
+
+
 @pytest.mark.parametrize("n_features", [2, 20])
 def test_many_equal_points_have_one_neighbor_and_no_error(n_features):
     points = np.random.default_rng(3).integers(0, 2, (3000, n_features)).astype(float)
