@@ -100,8 +100,8 @@ class NeighborhoodModel:
         method, duplicates = self.method, self.params.duplicates
         if method in BY_DISTANCE and self.kernel.name != "gaussian":
             raise ValueError(
-                f"method={method!r} uses distances of points and no kernel; leave kernel at its "
-                "default"
+                f"method={method!r} uses distances of points and no kernel; use kernel='gaussian', "
+                "which it ignores"
             )
         needs_core = method not in ("nnk", "knn", "mutual_knn") or duplicates == "share"
         if self.kernel.function is not None and needs_core:

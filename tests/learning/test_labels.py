@@ -239,6 +239,7 @@ def test_queries_without_similar_points_get_the_most_frequent_label():
         ({"n_accept": 0}, ValueError, "n_accept=0"),
         ({"n_neighbors": 1.5}, TypeError, "integer"),
         ({"kernel": "precomputed"}, ValueError, "queries become points"),
+        ({"method": "kstar"}, ValueError, "use kernel='gaussian'"),  # which is not the default here
     ],
 )
 def test_invalid_few_shot_input_is_refused(change, error, message):
