@@ -99,34 +99,34 @@ static void read_candidates(const nnk_task *t, nnk_scratch *w, int64_t q)
     w->n_read = n;
 }
 
-/* Sort the candidates by key, then by number.  Insertion sort, because most are already in
- * order. */
-static void sort_candidates(nnk_scratch *w)
+/* Copy what is known of candidate `from` to place `to`. */
+static void move_candidate(nnk_scratch *w, int32_t from, int32_t to)
 {
-    for (int32_t i = 1; i < w->n_read; i++) {
+    w->point[to] = w->point[from], w->key[to] = w->key[from], w->square[to] = w->square[from];
+    w->similarity[to] = w->similarity[from], w->place[to] = w->place[from];
+}
+
+/* Keep the n_neighbors most similar candidates, sorted by key, then by number; repeated ones count
+ * once.  Insertion sort, because most are already in order, or too far to be kept. */
+static void choose_candidates(const nnk_task *t, nnk_scratch *w)
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < w->n_read; i++) {
         const int64_t point = w->point[i];
         const double key = w->key[i], square = w->square[i], similarity = w->similarity[i];
         const int32_t place = w->place[i];
-        int32_t j = i;
-        for (; j > 0 && (w->key[j - 1] > key || (w->key[j - 1] == key && w->point[j - 1] > point)); j--) {
-            w->point[j] = w->point[j - 1], w->key[j] = w->key[j - 1], w->square[j] = w->square[j - 1];
-            w->similarity[j] = w->similarity[j - 1], w->place[j] = w->place[j - 1];
-        }
+        if (n == t->n_neighbors && w->key[n - 1] < key)
+            continue;
+        int32_t j = n;
+        while (j > 0 && (w->key[j - 1] > key || (w->key[j - 1] == key && w->point[j - 1] > point)))
+            j--;
+        if (j == t->n_neighbors || (j > 0 && w->point[j - 1] == point))
+            continue;
+        n += n < t->n_neighbors;
+        for (int32_t m = n - 1; m > j; m--)
+            move_candidate(w, m - 1, m);
         w->point[j] = point, w->key[j] = key, w->square[j] = square, w->similarity[j] = similarity;
         w->place[j] = place;
-    }
-}
-
-/* Sort the candidates, drop repeated ones, and keep the n_neighbors most similar. */
-static void choose_candidates(const nnk_task *t, nnk_scratch *w)
-{
-    sort_candidates(w);
-    int32_t n = 0;
-    for (int32_t i = 0; i < w->n_read && n < t->n_neighbors; i++) {
-        if (n && w->point[n - 1] == w->point[i])
-            continue;
-        w->point[n] = w->point[i], w->square[n] = w->square[i], w->similarity[n] = w->similarity[i];
-        w->place[n++] = w->place[i];
     }
     w->s.n = n;
     w->s.row = whole_octets(n);
