@@ -61,6 +61,11 @@ class NeighborhoodEstimator(KernelEstimator):
     def _fit_model(self, X: Array, own: bool = False) -> None:
         """Set the model of the points; with `own`, they are the queries as well."""
         n_neighbors = len(X) if self.n_neighbors is None else self.n_neighbors
+        if not (self.neighbors is None or hasattr(self.neighbors, "get_params")):
+            raise TypeError(
+                "neighbors must be an estimator or a transformer, which finds candidates of new "
+                f"queries too, not {type(self.neighbors).__name__}"
+            )
         search = None if self.neighbors is None else clone(self.neighbors)
         self._model = NeighborhoodModel(X, n_neighbors, neighbors=search, **self._options())
         warn_of_few_points(n_neighbors, len(X), own)

@@ -190,7 +190,7 @@ def test_a_given_neighbor_search_is_cloned():
     assert not hasattr(search, "n_samples_fit_")
     expected = NNKClassifier(12).fit(X, y).predict_proba(queries)
     assert_allclose(model.predict_proba(queries), expected, atol=1e-9)
-    with pytest.raises(TypeError, match="does not seem to be a scikit-learn estimator"):
+    with pytest.raises(TypeError, match=r"neighbors must be an estimator .* not ndarray"):
         NNKClassifier(neighbors=np.zeros((3, 2), int)).fit(X, y)
 
 
