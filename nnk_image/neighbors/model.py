@@ -147,7 +147,10 @@ class NeighborhoodModel:
     def solve(self, queries: ArrayLike | None = None) -> Solved:
         """Return weighted candidates (`Solved`) of queries, or of the points."""
         if self.method == "mutual_knn" and queries is not None:
-            raise ValueError("method='mutual_knn' is for the points themselves, without queries")
+            raise ValueError(
+                "method='mutual_knn' is for the points themselves: leave out queries, or call "
+                "predict(None) of an estimator"
+            )
         given = self._queries(queries)
         self._require_memory(given.candidates)
         solved = Solved(given.candidates, len(self.points), self._sigma_for(given))
