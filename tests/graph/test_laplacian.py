@@ -18,6 +18,7 @@ from nnk_image import (
     bilateral_graph,
     image_graph,
     nnk_graph,
+    nnk_neighbors,
     standard_image,
 )
 from nnk_image.base.parallel import RowExecutor
@@ -141,6 +142,7 @@ def test_duplicates_add_up_beyond_the_range_of_their_dtype(form, dtype, weight):
         (nx.DiGraph([(0, 1), (1, 2)]), ValueError, "not symmetric"),
         (["a graph"], TypeError, "list"),
         (None, TypeError, "NoneType"),
+        (nnk_neighbors([[0.0], [1.0], [2.0]], 2), TypeError, r"nnk_graph\(X\).* not Neighborhoods"),
         (sp.csr_array(PATH * 1j), TypeError, "complex128"),
         (sp.csr_array(PATH[:2]), ValueError, r"square.*\(2, 3\)"),
         (sp.csr_array((0, 0)), ValueError, "not empty"),
