@@ -3,7 +3,7 @@
 import argparse
 import glob
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ def image_paths(
     """
     found: list[Path] = []
     for argument in arguments:
-        found += _expand(os.fspath(argument), recursive, [Path(name).resolve() for name in results])
+        found += _expand(os.fspath(argument), recursive, [_real(name) for name in results])
     if not found:
         raise ImageFileError("no image given; name a file, a folder or a pattern like '*.png'")
     return list(dict.fromkeys(found))
@@ -68,13 +68,14 @@ def _expand(argument: str, recursive: bool, results: Sequence[Path]) -> list[Pat
     """Return the image files that one argument names."""
     path = Path(argument)
     if path.is_dir():
-        inner = [folder for folder in results if not path.resolve().is_relative_to(folder)]
+        inner = [folder for folder in results if not _real(path).is_relative_to(folder)]
         files: list[Path] = []
         others: list[Path] = []
-        for p in sorted(path.rglob("*") if recursive else path.iterdir()):
+        for p in sorted(_inside(path) if recursive else path.iterdir()):
             hidden = any(part.startswith(".") for part in p.relative_to(path).parts)
-            result = any(p.resolve().is_relative_to(folder) for folder in inner)
-            if p.is_file() and not hidden and not result:
+            result = any(_real(p).is_relative_to(folder) for folder in inner)
+            # A link to nothing is reported as an image that cannot be read.
+            if not (p.is_dir() or hidden or result):
                 (files if p.name.lower().endswith(READABLE) else others).append(p)
         if not files:
             known = ", ".join(f"*{extension}" for extension in READABLE)
@@ -87,11 +88,27 @@ def _expand(argument: str, recursive: bool, results: Sequence[Path]) -> list[Pat
     if path.exists():  # also a file whose name happens to look like a pattern
         return [path]
     if glob.has_magic(argument):
-        files = [Path(p) for p in sorted(glob.glob(argument, recursive=True)) if Path(p).is_file()]
+        matches = map(Path, sorted(glob.glob(argument, recursive=True)))
+        files = [p for p in matches if not p.is_dir()]
         if not files:
             raise ImageFileError(f"{argument}: no file matches; check the pattern and the folder")
         return files
     raise ImageFileError(f"{argument}: no such file or folder; check the name")
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """Yield the files in a folder at any depth; say on stderr which folders cannot be read."""
+
+    def skip(error: OSError) -> None:
+        complain(f"{error.filename}: skipped, because it cannot be read: {error.strerror}")
+
+    for above, _, names in os.walk(folder, onerror=skip):
+        yield from (Path(above, name) for name in names)
+
+
+def _real(path: str | os.PathLike[str]) -> Path:
+    """Return the path with links followed; unlike `Path.resolve` also if they form a loop."""
+    return Path(os.path.realpath(path))
 
 
 def paired_outputs(
@@ -159,15 +176,15 @@ def check_targets(
     They must not exist, unless `overwrite`, nor replace each other or an input, `taken`; only
     the option 'output' may replace inputs. `formats` holds allowed extensions of options.
     """
-    inputs, seen = {path.resolve() for path in taken}, set[Path]()
+    inputs, seen = {_real(path) for path in taken}, set[Path]()
     existing = []
     for option, targets in options.items():
         for path in (Path(target) for target in targets if target is not None):
-            if path.resolve() in (seen if option == "output" else seen | inputs):
+            if _real(path) in (seen if option == "output" else seen | inputs):
                 raise ImageFileError(
                     f"{path}: --{option} would replace an input or a result; choose another name"
                 )
-            seen.add(path.resolve())
+            seen.add(_real(path))
             allowed = (formats or {}).get(option, ())
             if option != "output" and allowed and extension_of(path) not in allowed:
                 raise ImageFileError(f"{path}: --{option} writes {', '.join(allowed)} only")

@@ -3,7 +3,10 @@
 from pathlib import Path
 
 from image_files import refusal
+from on_posix import not_as_root, only_on_posix
+from PIL import Image
 
+from nnk_image.cli import main
 from nnk_image.cli.paths import image_paths
 
 
@@ -25,3 +28,28 @@ def test_paths_without_images_are_refused(tmp_path):
     assert "no image in this folder" in refusal(image_paths, [tmp_path])
     assert "no file matches" in refusal(image_paths, [str(tmp_path / "*.png")])
     assert "no such file" in refusal(image_paths, [tmp_path / "x.png"])
+
+
+@only_on_posix
+def test_links_to_nothing_are_images_that_cannot_be_read(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "photos"
+    (folder / "closed").mkdir(parents=True)
+    Image.new("L", (8, 8)).save(folder / "good.png")
+    (folder / "lost.png").symlink_to("nowhere.png")
+    (folder / "loop.png").symlink_to("loop.png")
+    for images in ("photos", "photos/*.png"):
+        assert main(["denoise", images, f"{images[:6]}-{len(images)}/", "--recursive"]) == 1
+        lines = capsys.readouterr().err
+        assert "photos/lost.png: No such file" in lines
+        assert "photos/loop.png: Too many levels of symbolic links" in lines
+        assert "2 of 3 images failed" in lines
+
+
+@not_as_root
+def test_folders_that_cannot_be_read_are_named(tmp_path, capsys):
+    (tmp_path / "a.png").touch()
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    assert image_paths([tmp_path], recursive=True) == [tmp_path / "a.png"]
+    assert f"{closed}: skipped, because it cannot be read: Permission" in capsys.readouterr().err
