@@ -83,7 +83,7 @@ def check_image(image: Any, channel_axis: int | None = None, mask: Any = None) -
     """
     if isinstance(image, Image):
         return image
-    _refuse_path(image)
+    _refuse_other_objects(image)
     pixels = np.ma.getdata(image) if isinstance(image, np.ma.MaskedArray) else np.asarray(image)
     _check_dtype(pixels.dtype)
     channel_axis = _check_axes(pixels.shape, channel_axis)
@@ -117,7 +117,7 @@ def spatial_shape(
     """
     if isinstance(image, Image):
         return image.shape
-    _refuse_path(image)
+    _refuse_other_objects(image)
     image = image if hasattr(image, "shape") else np.asarray(image)
     if isinstance(getattr(image, "dtype", None), np.dtype):
         _check_dtype(image.dtype)
@@ -200,7 +200,7 @@ def place_of(position: tuple[int, ...]) -> str:
     return f"position {position}"
 
 
-def _refuse_path(image: Any) -> None:
+def _refuse_other_objects(image: Any) -> None:
     if image is None:
         raise TypeError(
             "an image is an array, not None; check that its file was read without an error"
@@ -213,6 +213,11 @@ def _refuse_path(image: Any) -> None:
     if hasattr(image, "adjacency"):
         raise TypeError(
             f"image must be an array, not a graph ({type(image).__name__}): give the image first"
+        )
+    if getattr(image, "mode", None) in ("P", "PA"):  # a picture of Pillow
+        raise TypeError(
+            f"a picture of mode {image.mode!r} holds numbers of colors in a palette, no "
+            "intensities; convert it first: image.convert('RGB')"
         )
 
 

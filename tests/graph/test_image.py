@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from graph_checks import assert_equal, assert_matches_brute_force
+from PIL import Image
 from random_images import options
 
 from nnk_image import bilateral_graph, image_graph
@@ -160,6 +161,7 @@ def test_unmasked_pixels_that_are_not_finite():
         (image_graph(GRAY), r"not a graph \(ImageGraph\): give the image first"),
         ("camera.png", r"nnk_image\.io\.read\('camera.png'\)\[0\] reads it"),
         (Path("camera.png"), r"nnk_image\.io\.read\('camera.png'\)\[0\] reads it"),
+        (Image.new("P", (8, 8)), r"mode 'P' holds numbers of colors .*convert\('RGB'\)"),
     ],
 )
 def test_objects_that_are_not_images_are_refused(thing, says, build):
