@@ -67,6 +67,10 @@ def image_paths(
 def _expand(argument: str, recursive: bool, results: Sequence[Path]) -> list[Path]:
     """Return the image files that one argument names."""
     path = Path(argument)
+    if path.suffix.lower() == ".zarr":
+        raise ImageFileError(
+            f"{argument}: .zarr is read by 'nnk-image denoise' only; save a part of it as .tif"
+        )
     if path.is_dir():
         inner = [folder for folder in results if not _real(path).is_relative_to(folder)]
         files: list[Path] = []

@@ -28,6 +28,7 @@ def test_paths_without_images_are_refused(tmp_path):
     assert "no image in this folder" in refusal(image_paths, [tmp_path])
     assert "no file matches" in refusal(image_paths, [str(tmp_path / "*.png")])
     assert "no such file" in refusal(image_paths, [tmp_path / "x.png"])
+    assert "denoise' only" in refusal(image_paths, [tmp_path / "stack.zarr"])
 
 
 @only_on_posix
