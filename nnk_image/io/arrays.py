@@ -66,8 +66,9 @@ def open_source(source: Any, given: str | None = None) -> Iterator[Any]:
                 level = file.series[0].levels[0]
                 check_in_parts(level.keyframe)
                 axes, lengths = axes_of(level, given)[0], lengths_of(file, level.keyframe)
+                zarr = _zarr()  # tifffile needs it too, but does not name the extra
                 store = stack.enter_context(closing(level.aszarr()))
-                array = _first_array(_zarr().open(store, mode="r"))
+                array = _first_array(zarr.open(store, mode="r"))
             else:
                 raise ValueError("only .npy, .zarr and TIFF can be read in parts; convert it")
             axes = checked_axes(given, tuple(array.shape)) if given else axes

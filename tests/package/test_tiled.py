@@ -369,6 +369,13 @@ def test_files_of_another_format_are_refused(tmp_path, name, content):
         denoise_tiles(tmp_path / name, tmp_path / "out.zarr", 20)
 
 
+def test_without_zarr_the_extra_is_named(tmp_path, monkeypatch):
+    tifffile.imwrite(tmp_path / "in.tif", np.zeros((60, 70), np.uint8))
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    with pytest.raises(ImportError, match=r"this needs zarr: pip install 'nnk_image\[tiled\]'"):
+        denoise_tiles(tmp_path / "in.tif", tmp_path / "out.zarr", 20)
+
+
 def test_a_folder_without_an_array_is_refused(tmp_path):
     (tmp_path / "in.zarr").mkdir()
     with pytest.raises(ValueError, match=r"in\.zarr: holds no zarr array"):
