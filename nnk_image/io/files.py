@@ -243,6 +243,11 @@ def _prepared(
         )
     if pixels.dtype.itemsize > 8 and kind != "NPY":
         raise ImageFileError(f"{path}: {kind} cannot hold {pixels.dtype}; convert it to float64")
+    if not isinstance(metadata, Metadata | Mapping | None):
+        raise TypeError(
+            "metadata must be what nnk_image.io.read returned, or a dict such as {'axes': 'ZYX'}, "
+            f"not {type(metadata).__name__}"
+        )
     metadata = Metadata(**metadata) if isinstance(metadata, Mapping) else metadata or Metadata()
     if not metadata.axes:
         metadata = replace(metadata, axes=_likely_axes(pixels.shape), spacing=())

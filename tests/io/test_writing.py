@@ -325,6 +325,12 @@ def test_invalid_metadata_is_refused(tmp_path, name, about, message):
     assert not (tmp_path / name).exists()
 
 
+@pytest.mark.parametrize("metadata", ["YX", np.zeros((4, 5)), (300, 300)])
+def test_metadata_of_another_type_is_refused(tmp_path, metadata):
+    with pytest.raises(TypeError, match=f"metadata must be .* not {type(metadata).__name__}"):
+        write(tmp_path / "x.png", noise((4, 5)), metadata)
+
+
 def test_axes_may_be_lower_case(tmp_path):
     write(tmp_path / "x.tif", noise((3, 4, 5)), {"axes": "zyx", "spacing": (2, 1, 1)})
     about = read(tmp_path / "x.tif")[1]
