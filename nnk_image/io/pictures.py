@@ -59,13 +59,19 @@ def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metad
         samples = _samples(stream, image, kind)
         orientation, exif = _upright_exif(image)
         exif = exif_of_tiff(stream) if kind == "TIFF" else exif
-        xmp = info.get("xmp")
+        xmp, profile = info.get("xmp"), info.get("icc_profile")
+        if mode == "CMYK" and profile:  # which does not describe the RGB pixels made from it
+            warnings.warn(
+                "CMYK becomes RGB without its color profile, so that colors may change; convert "
+                "it to RGB first, by a program that applies the profile",
+                stacklevel=2,
+            )
+            profile = None
     return meta.picture_of(
         samples,
         orientation=orientation,
         format=kind,
-        # A CMYK profile does not describe the RGB pixels made from it.
-        icc_profile=None if mode == "CMYK" else info.get("icc_profile"),
+        icc_profile=profile,
         dpi=meta.plausible_dpi(info.get("dpi")),
         exif=exif,
         xmp=xmp.encode() if isinstance(xmp, str) else xmp or None,

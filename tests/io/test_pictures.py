@@ -210,9 +210,11 @@ def test_cmyk_jpeg_becomes_rgb_without_its_profile(tmp_path):
     path = save(tmp_path / "c.jpg", picture, icc_profile=b"cmyk" * 40)
     with Image.open(path) as reference:
         expected = np.asarray(reference.convert("RGB"))
-    pixels, about = read(path)
+    with pytest.warns(UserWarning, match="CMYK becomes RGB without its color profile"):
+        pixels, about = read(path)
     np.testing.assert_array_equal(pixels, expected)
     assert about.icc_profile is None
+    read(save(tmp_path / "without.jpg", picture))  # no warning
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
