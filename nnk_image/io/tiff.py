@@ -363,9 +363,11 @@ def _check_axes(axes: str, length: int) -> None:
         raise FormatError(
             f"TIFF cannot hold axes {axes}; bring them into the order {_ORDER}, or write .npy"
         )
-    if axes[-1] == "S" and length not in (3, 4):
+    # A fourth color is transparency, which `read` refuses in stacks.
+    if axes[-1] == "S" and length not in ((3, 4) if axes == "YXS" else (3,)):
         raise FormatError(
-            f"TIFF cannot store {length} colors per pixel; name that axis C (channels)"
+            f"TIFF cannot store {length} colors per pixel with axes {axes}; name the last axis C "
+            "(channels), and bring it before Y, or write .npy"
         )
 
 

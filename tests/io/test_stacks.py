@@ -227,6 +227,16 @@ def test_unsupported_axes_and_dtypes_are_refused_early(tmp_path, name, axes, dty
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("name", ["v.tif", "v.ome.tif"])
+def test_a_fourth_color_is_written_in_pictures_only(tmp_path, name):
+    assert "4 colors per pixel" in refusal(write, tmp_path / name, noise((2, 5, 6, 4)))
+    write(tmp_path / name, noise((2, 5, 6, 3)))
+    assert read(tmp_path / name)[0].shape == (2, 5, 6, 3)
+    write(tmp_path / name, picture := noise((5, 6, 4)))
+    pixels, about = read(tmp_path / name)
+    np.testing.assert_array_equal(np.dstack([pixels, about.alpha]), picture)
+
+
 def test_pickled_objects_are_not_loaded(tmp_path):
     np.save(tmp_path / "o.npy", np.array([[{}]]), allow_pickle=True)
     assert "holds Python objects" in refusal(read, tmp_path / "o.npy")
