@@ -114,6 +114,8 @@ def read(
             return pictures.read(stream, kind, max_pixels)
         except (FormatError, ImportError, MemoryError) as error:
             raise ImageFileError(f"{path}: {one_line(error)}") from None
+        except UserWarning:  # a warning of this package that the caller has made an error
+            raise
         except Exception as error:  # decoders fail in many ways on damaged bytes
             problem = f"is damaged or truncated ({one_line(error)}); fetch or export the file again"
             raise ImageFileError(f"{path}: {problem}") from error

@@ -214,6 +214,8 @@ def test_cmyk_jpeg_becomes_rgb_without_its_profile(tmp_path):
         pixels, about = read(path)
     np.testing.assert_array_equal(pixels, expected)
     assert about.icc_profile is None
+    with pytest.raises(UserWarning, match="CMYK becomes"):  # which pytest makes an error
+        read(path)
     read(save(tmp_path / "without.jpg", picture))  # no warning
 
 
