@@ -68,6 +68,8 @@ def _draw_curve(ax: Axes, model: NoiseModel, value_range: tuple[float, float]) -
         ax.plot(intensity, level, color=name if n == 3 else None, label=name)
     if n > 1:
         ax.legend(fontsize="small")
+    ax.update_datalim([(value_range[0], 0)])  # so that the margin above is a share of the height
+    ax.autoscale_view()
     ax.set(ylim=(0, None), xlabel="intensity")
     ax.set_title("standard deviation of the noise", fontsize="medium")
 

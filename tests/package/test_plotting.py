@@ -476,6 +476,8 @@ def test_noise_is_drawn_by_brightness_and_frequency(figure):
     for line, sigma, gain in zip(lines, (3, 4, 5), (0.5, 0, 1), strict=True):
         expected = sigma**2 + gain * np.maximum(intensity - 10, 0)
         np.testing.assert_allclose(line.get_ydata() ** 2, expected)
+    nearly_equal, _ = plotting.plot_noise(NoiseModel([7.3, 6.9, 7.54]), figure.subplots(1, 2))
+    assert nearly_equal.get_ylim()[1] > 1.04 * 7.54  # the highest line is not on the frame
     np.testing.assert_array_equal(spectrum.get_array(), 1)
 
 
