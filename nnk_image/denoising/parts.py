@@ -21,7 +21,7 @@ from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_pixels, plan, without_single_axes
 from nnk_image.denoising.statistics import Statistics
 from nnk_image.io.arrays import write
-from nnk_image.noise.clipping import Extremes, unclip
+from nnk_image.noise.clipping import unclip
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import check_magnitudes, given_noise
 from nnk_image.noise.model import NoiseModel, with_levels
@@ -70,7 +70,7 @@ class TiledDenoising:
     def statistics(self) -> Any:
         """Return a task that computes the `Statistics` of the image."""
         given = self.image, self.layout
-        parts = [task(statistics_of_part, *given, tile.core, self.noise) for tile in self.tiles]
+        parts = [task(_statistics_of_part, *given, tile.core, self.noise) for tile in self.tiles]
         return delayed(merge_statistics)(parts, self.spacing)
 
     def denoised(self, tile: Tile, noise: Any, statistics: Any, target: Any = None) -> Any:
@@ -146,27 +146,22 @@ def _noise_of(squares: Any, layout: Layout, method: str) -> NoiseModel:
     return METHODS[method].supported_noise(replace(noise, rows=0.0, columns=0.0))
 
 
-def statistics_of_part(
-    image: Image, executor: RowExecutor, noise: NoiseModel
-) -> tuple[Extremes, Statistics]:
-    """Return the extremes and the statistics of a part of an image."""
-    return Extremes.of(image.pixels), Statistics.of(image, noise.for_channels(image.channels))
+def _statistics_of_part(image: Image, executor: RowExecutor, noise: NoiseModel) -> Statistics:
+    return Statistics.of(image, noise.for_channels(image.channels))
 
 
 def merge_statistics(
-    parts: Sequence[tuple[Extremes, Statistics]], spacing: tuple[float, ...] | None
+    parts: Sequence[Statistics], spacing: tuple[float, ...] | None = None
 ) -> Statistics:
     """Return the statistics of the whole image from those of its parts."""
-    every, statistics = zip(*parts, strict=True)
-    sizes = [own.pixels for own in every]
+    sizes = [part.extremes.pixels for part in parts]
     means, squares = (
-        tuple(np.average([getattr(own, name) for own in statistics], axis=0, weights=sizes))
+        tuple(np.average([getattr(part, name) for part in parts], axis=0, weights=sizes))
         for name in ("means", "squares")
     )
-    extremes = reduce(operator.add, every)
-    limits = float(extremes.values[0].min()), float(extremes.values[1].max())
-    keys = _keys_of_parts([own.keys for own in statistics])
-    return Statistics(limits, spacing, None, means, squares, keys, extremes.clipped)
+    extremes = reduce(operator.add, (part.extremes for part in parts))
+    keys = _keys_of_parts([part.keys for part in parts])
+    return Statistics(extremes, means, squares, keys, spacing)
 
 
 def _keys_of_parts(parts: Sequence[tuple[tuple[bool, float], ...]]) -> tuple[Any, ...]:
@@ -202,8 +197,8 @@ def denoise_part(
     statistics = replace(statistics, spacing=spacing)
     steps = plan(part, scaled, method, statistics)
     pixels = denoise_pixels(part, scaled, steps, statistics, executor).reshape(image.pixels.shape)
-    if noise.is_white and statistics.clipped is not None:
-        unclip(pixels, statistics.clipped, noise.for_channels(image.channels).sigma)
+    if noise.is_white:
+        unclip(pixels, statistics.extremes.clipped, noise.for_channels(image.channels).sigma)
     result: npt.NDArray[Any] = image.restore(pixels[inside])
     if target is None:
         return result

@@ -7,6 +7,7 @@ import numpy as np
 from nnk_image.base.channels import channel_keys
 from nnk_image.base.image import Image
 from nnk_image.graph.pixel_graph import ImageGraph
+from nnk_image.noise.clipping import Extremes
 from nnk_image.noise.model import NoiseModel
 
 _FAR = 5.0  # distance below the offset, in units of the noise there, see `_moments`
@@ -16,29 +17,20 @@ _FAR = 5.0  # distance below the offset, in units of the noise there, see `_mome
 class Statistics:
     """Statistics and options of a whole image, given to a method with the image or a part of it.
 
-    Attributes
-    ----------
-    limits : (float, float)
-        Smallest and largest value, in the image's own units.
-    spacing : tuple of float or None
-        Distance of pixels along each axis, 1 along the finest; None if all are equal.
-    guide : ImageGraph or None
-        Graph for 'sgw', by default that of the image.
-    means, squares : tuple of float
-        Mean of each channel and of its squares, in the image's own units; used for Poisson noise.
-    keys : tuple of (bool, float)
-        One per channel, which say what channels are constant or equal, see `channel_keys`.
-    clipped : (2, C) ndarray or None
-        Limits at which the values of each channel were clipped, see `unclip`; only for tiles.
+    Values are in the image's own units.
     """
 
-    limits: tuple[float, float]
-    spacing: tuple[float, ...] | None = None
-    guide: ImageGraph | None = None
-    means: tuple[float, ...] = ()
-    squares: tuple[float, ...] = ()
-    keys: tuple[tuple[bool, float], ...] = ()
-    clipped: np.ndarray | None = None
+    extremes: Extremes
+    means: tuple[float, ...]  # of the channels; like `squares` used for Poisson noise
+    squares: tuple[float, ...]  # means of the squares of the channels
+    keys: tuple[tuple[bool, float], ...]  # which channels are constant or equal: `channel_keys`
+    spacing: tuple[float, ...] | None = None  # 1 along the finest axis; None if all are equal
+    guide: ImageGraph | None = None  # graph for 'sgw'; None: that of the image
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Smallest and largest value."""
+        return float(self.extremes.values[0].min()), float(self.extremes.values[1].max())
 
     @classmethod
     def of(cls, image: Image, noise: NoiseModel, spacing=None, guide=None):
@@ -48,7 +40,7 @@ class Statistics:
         moments = [_moments(values[..., c], *own) for c, own in enumerate(of_channels)]
         means, squares = zip(*moments, strict=True)
         keys = tuple(channel_keys(values))
-        return cls((image.low, image.high), spacing, guide, means, squares, keys)
+        return cls(Extremes.of(values), means, squares, keys, spacing, guide)
 
 
 def _moments(values, gain, read, offset):

@@ -5,9 +5,8 @@ import pytest
 
 from nnk_image import NoiseModel, standard_image
 from nnk_image.base.image import check_image
-from nnk_image.denoising.parts import merge_statistics, statistics_of_part
+from nnk_image.denoising.parts import merge_statistics
 from nnk_image.denoising.statistics import Statistics
-from nnk_image.noise.clipping import Extremes
 
 
 def test_statistics_of_parts_add_up():
@@ -15,13 +14,13 @@ def test_statistics_of_parts_add_up():
     image = (clean + np.random.default_rng(0).normal(0, 20, clean.shape)).clip(0)
     noise = NoiseModel([1.0, 0.0, 2.0], gain=[1.0, 2.0, 0.0], offset=-5.0).for_channels(3)
     parts = [check_image(p, -1) for p in np.array_split(image, 7)]
-    found = merge_statistics([statistics_of_part(part, None, noise) for part in parts], None)
+    found = merge_statistics([Statistics.of(part, noise) for part in parts])
     whole = Statistics.of(check_image(image, -1), noise)
     assert found.limits == whole.limits
     np.testing.assert_allclose(found.means, whole.means, rtol=1e-12)
     np.testing.assert_allclose(found.squares, whole.squares, rtol=1e-12)
-    np.testing.assert_array_equal(found.clipped, Extremes.of(image).clipped)
-    assert np.isfinite(found.clipped[0]).all()
+    np.testing.assert_array_equal(found.extremes.clipped, whole.extremes.clipped)
+    assert np.isfinite(found.extremes.clipped[0]).all()
 
 
 def test_values_far_below_the_offset_count_as_dark():
