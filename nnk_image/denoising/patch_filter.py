@@ -100,13 +100,9 @@ class PatchGroups:
     def keep(self, where=None, share=1, elsewhere=0):
         """Choose the groups to filter, by the center of their reference patch.
 
-        Parameters
-        ----------
-        where : (H, W) ndarray of bool, optional
-            By default True everywhere.
-        share, elsewhere : {0, 0.5, 1}
-            Share of the groups that is kept where `where` is True, and elsewhere: 0.5 keeps every
-            second one, as the white fields of a chessboard.
+        Of the groups where `where` is True, by default everywhere, `share` is kept, of the others
+        `elsewhere`: 1 keeps all, 0 none, and 0.5 every second one, as the white fields of a
+        chessboard.
         """
         grid = *self._grid, self.columns
         shape = tuple(len(positions) for positions in grid)
@@ -135,24 +131,12 @@ class PatchGroups:
         Filters combine the pixels of a patch; those of one channel of a volume with white noise
         combine the members of a group, which gains 1 dB there.
 
-        Parameters
-        ----------
-        y, z, x : (C, H, W) ndarray
-            Noisy image, working image, pilot.
-        noise : StandardNoise
-            Of these channels.
-        executor : RowExecutor
-        tau : float
-            Noise left in the next working image, relative to sigma.
-        first : bool
-            Whether x is noisy itself, and this is the first estimate.
-        rest : (C, H, W) ndarray, optional
-            Values for pixels in no group, if some groups were not kept; default `x`.
+        `y`, `z` and `x`, each (C, H, W), are noisy image, working image and pilot; the pilot of the
+        `first` estimate is noisy itself. `noise` is that of these channels. `tau` is the noise left
+        in the next working image, relative to sigma. Pixels in no group, if some groups were not
+        kept, get the values of `rest`, by default `x`.
 
-        Returns
-        -------
-        pilot, work : ndarrays like the images
-            The next pilot and working image; the same array if tau is 0, in the last pass.
+        Returns the next pilot and working image; the same array if tau is 0, in the last pass.
         """
         n, n_sums = len(y), 2 * len(y) if tau > 0 else len(y)
         across_members = y.ndim > 3 and n == 1 and noise.is_white and not first
@@ -162,13 +146,7 @@ class PatchGroups:
         covariance = noise.covariance(self.patch, y.dtype)
         options = across_members, a, b, tau, limit, covariance
         images = [image.reshape(n, -1) for image in (y, z, x)]
-
-        def work(part, box, g0, g1):
-            sums = part[:n], part[n:n_sums], part[n_sums]
-            _core.patch_pass(self.core, *options, *images, *sums, *box, g0, g1)
-
-        sums = np.zeros((n_sums + 1, *self.shape), y.dtype)
-        self._add_up(work, sums, executor)
+        sums = self._sums(options, images, n_sums, executor)
         weights = sums[n_sums]
         for axis, side in enumerate(self.patch):  # from the patches' first pixels to all pixels
             weights = _sums_before(weights, axis, side)
@@ -179,21 +157,22 @@ class PatchGroups:
         sums[:n_sums] /= weights
         return sums[:n], sums[n:n_sums] if tau > 0 else sums[:n]
 
-    def _add_up(self, work, sums, executor):
-        """Add the results of all groups to `sums`, in chunks of grid lines, in a fixed order.
+    def _sums(self, options, images, n_sums, executor):
+        """Return the sums, (n_sums, H, W), of the patches of all groups, and last their weights.
 
-        ``work(part, (first, shape), g0, g1)`` adds those of grid lines [g0, g1) to `part`, an array
-        of zeros, (len(sums), pixels), for the box of the image that holds all their patches.
+        The sums of chunks of grid lines are added in a fixed order.
         """
-        chunks = _chunks(len(self.lines), len(self._grid[-1]), GRID_ROWS_PER_CHUNK)
+        n, chunks = len(images[0]), _chunks(len(self.lines), len(self._grid[-1]))
+        sums = np.zeros((n_sums + 1, *self.shape), images[0].dtype)
 
-        def chunk(number, _):
+        def work(number, _):
             g0, g1 = chunks[number]
             box = self._box(g0, g1)
-            shape = tuple(part.stop - part.start for part in box)
-            part = np.empty((len(sums), math.prod(shape)), sums.dtype)
+            first, shape = zip(*((side.start, side.stop - side.start) for side in box), strict=True)
+            part = np.empty((n_sums + 1, math.prod(shape)), sums.dtype)
             part[...] = 0  # faster than np.zeros, which gets new memory pages each time
-            work(part, (tuple(part.start for part in box), shape), g0, g1)
+            results = part[:n], part[n:n_sums], part[n_sums]
+            _core.patch_pass(self.core, *options, *images, *results, first, shape, g0, g1)
             return box, part.reshape(-1, *shape)
 
         def add(result):
@@ -201,7 +180,8 @@ class PatchGroups:
             sums[:, *box] += part
 
         counts_as = PASS_ROWS * math.prod(self.shape[:-1])
-        executor.run(chunk, len(chunks), rows_per_chunk=1, counts_as=counts_as, consume=add)
+        executor.run(work, len(chunks), rows_per_chunk=1, counts_as=counts_as, consume=add)
+        return sums
 
     def _box(self, g0, g1):
         """Return slices of the image that hold all patches of the groups of grid lines [g0, g1)."""
@@ -243,10 +223,10 @@ def _grid(n, patch, step):
     return np.unique(np.append(np.arange(0, n - patch + 1, step), n - patch))
 
 
-def _chunks(n_lines, plane, height):
-    """Split grid lines into ranges of at most `height`, each within one plane of `plane` lines."""
+def _chunks(n_lines, plane):
+    """Split grid lines into ranges, each within one plane of `plane` lines."""
     return [
-        (g, min(g + height, start + plane))
+        (g, min(g + GRID_ROWS_PER_CHUNK, start + plane))
         for start in range(0, n_lines, plane)
-        for g in range(start, start + plane, height)
+        for g in range(start, start + plane, GRID_ROWS_PER_CHUNK)
     ]
