@@ -170,13 +170,11 @@ def denoise(
     >>> bool(np.mean((denoised - clean) ** 2) < 0.1 * np.mean((noisy - clean) ** 2))
     True
     """
-    options: dict[str, Any] = {"method": method, "spacing": spacing, "mask": mask}
-    options |= {"strength": strength, "guide": guide, "n_jobs": n_jobs}
+    options: dict[str, Any] = {"method": method, "channel_axis": channel_axis, "spacing": spacing}
+    options |= {"mask": mask, "strength": strength, "guide": guide, "n_jobs": n_jobs}
     if check_choice("channels", channels, ("colors", "independent")) == "independent":
-        return _denoise_each_channel(image, sigma, channel_axis, progress, options)
-    return denoise_and_report(
-        image, sigma, channel_axis=channel_axis, progress=progress, **options
-    )[0]
+        return _denoise_each_channel(image, sigma, progress, options)
+    return denoise_and_report(image, sigma, progress=progress, **options)[0]
 
 
 @one_blas_thread
@@ -264,17 +262,18 @@ def _unclip(image: Image, pixels: npt.NDArray[Any], noise: NoiseModel) -> None:
 
 
 def _denoise_each_channel(
-    image: Any, sigma: Any, axis: int | None, progress: Any, options: dict[str, Any]
+    image: Any, sigma: Any, progress: Any, options: dict[str, Any]
 ) -> npt.NDArray[np.floating[Any]]:
     """Denoise each channel as an image by itself."""
+    axis, spacing = options["channel_axis"], options["spacing"]
     if axis is None:
         raise ValueError("channels='independent' needs channel_axis, the axis of the channels")
     checked = check_image(image, axis, options["mask"])
     noise = None if sigma is None else given_noise(sigma, checked)
     n = checked.channels
     # With a spacing, a channel of shape (D, H, 3) is a volume and not taken for a color image.
-    options = options | {"spacing": 1.0 if options["spacing"] is None else options["spacing"]}
-    options["mask"] = checked.valid
+    spacing = 1.0 if spacing is None else spacing
+    options = options | {"channel_axis": None, "spacing": spacing, "mask": checked.valid}
     results = [
         denoise(
             checked.pixels[..., c],
@@ -284,7 +283,7 @@ def _denoise_each_channel(
         )
         for c in range(n)
     ]
-    return np.stack(results, axis=checked.channel_axis or 0)
+    return np.stack(results, axis=axis)
 
 
 def part_of(progress: Any, part: int, parts: int) -> Any:
