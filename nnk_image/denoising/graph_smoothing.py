@@ -24,28 +24,17 @@ _COEFFICIENTS /= np.polynomial.chebyshev.chebval(-1.0, _COEFFICIENTS[0])  # keep
 SWEEPS = EDGE_SWEEPS + GridRecurrence.SETUP_SWEEPS + GridRecurrence.sweeps(ORDER)
 """How many times `polish` processes all rows of an image."""
 
-
-def reach():
-    """Return the `Reach` of `polish`."""
-    return Reach.of_polynomial(ORDER, (WINDOW, WINDOW))
+REACH = Reach.of_polynomial(ORDER, (WINDOW, WINDOW))
+"""The `Reach` of `polish`."""
 
 
 def polish(channel, executor):
-    """Smooth a channel on its own NNK graph, which removes the last specks of noise.
+    """Smooth a channel (1, H, W) on its own NNK graph, which removes the last specks of noise.
 
-    The result is ``(I + L)^-1 f`` as a polynomial of L, the regularized Laplacian ``(D + I)^-1
-    (D - W)`` of the NNK graph of f. Beside its neighbors, each pixel counts with the weight that
-    the kernel gives to the pixel itself, 1. So pixels that are unlike all neighbors do not change.
-
-    Parameters
-    ----------
-    channel : (1, H, W) ndarray
-        In units of the noise that was removed.
-    executor : RowExecutor
-
-    Returns
-    -------
-    (1, H, W) ndarray
+    The channel is in units of the noise that was removed. The result is ``(I + L)^-1 f`` as a
+    polynomial of L, the regularized Laplacian ``(D + I)^-1 (D - W)`` of the NNK graph of f. Beside
+    its neighbors, each pixel counts with the weight that the kernel gives to the pixel itself, 1.
+    So pixels that are unlike all neighbors do not change.
     """
     pixels = channel[0].astype(np.float32)  # precise enough, as the change is small
     low, high = float(pixels.min()), float(pixels.max())

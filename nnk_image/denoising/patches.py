@@ -94,12 +94,12 @@ class _Denoising:
     def __init__(self, settings, spacing, executor):
         self._settings, self._spacing, self._executor = settings, spacing, executor
 
-    def luminance(self, noisy, noise, at_half_size_too=True):
+    def luminance(self, noisy, noise, halvings=1):
         """Return a denoised channel (1, H, W), and the groups of its last search."""
         settings = self._settings
-        half = _HalfSize.of(noisy, noise) if at_half_size_too else None
+        half = _HalfSize.of(noisy, noise) if halvings else None
         if half is not None:
-            half.denoised = self.luminance(half.noisy, half.noise, at_half_size_too=False)[0]
+            half.denoised = self.luminance(half.noisy, half.noise, halvings - 1)[0]
         corrected = partial(_corrected, half=half, weight=1)
         groups = self._groups(corrected(noisy)[0], noise, settings.first, noisy=half is None)
         if settings.light and half is not None and half.coarseness > _COARSE_NOISE:
@@ -189,16 +189,10 @@ class _HalfSize:
 
 
 def _rest_and_detail(channels, half):
-    """Return the half-size result at full size, and where the image has finer detail.
+    """Return the result of `half`, interpolated, and where the image has finer detail.
 
-    Returns
-    -------
-    rest : (C, H, W) ndarray
-        The result of `half`, interpolated.
-    fine : (H, W) ndarray
-        0 where `halve` loses nothing but noise, 1 where it loses detail; by `_DETAIL_LIMITS`.
-
-    Both are None for volumes, for white noise, and if `half` is None.
+    The detail, (H, W), is 0 where `halve` loses nothing but noise, and 1 where it loses detail; see
+    `_DETAIL_LIMITS`. Both are None for volumes, for white noise, and if `half` is None.
     """
     if half is None or channels.ndim > 3 or half.coarseness == 0:
         return None, None
@@ -229,7 +223,7 @@ def _merged(channels, half, weight):
 
 def _corrected(channels, half, weight):
     """Return channels moved towards the denoised `half`, whose values they get for weight 1."""
-    if half is None or half.denoised is None or weight == 0:
+    if half is None or weight == 0:
         return channels
     change = half.levels * half.denoised - halve(channels)
     change *= channels.dtype.type(weight)
@@ -282,7 +276,7 @@ def _reach(name, shape, channels, spacing=None):
     doubling = Reach((_DOUBLE_REACH,) * len(shape), (2,) * len(shape))
     whole = of_searches(shape) + doubling + of_searches(half).at_half_size()
     if len(shape) == 2:
-        whole += graph_smoothing.reach()
+        whole += graph_smoothing.REACH
     if channels > 1:
         coarse = of_colors(half) + doubling + of_colors(half_shape(half)).at_half_size()
         groupings = settings.searches[-1], settings.coarse_colors
