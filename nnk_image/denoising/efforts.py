@@ -9,20 +9,12 @@ COLOR_NOISE_LEFT = (0.3, 0.0)
 
 @dataclass(frozen=True)
 class Grouping:
-    """How groups of similar patches are found; lengths in pixels.
+    """How groups of similar patches are found; lengths in pixels."""
 
-    Attributes
-    ----------
-    patch, group : int
-        Side of a patch, and number of patches in a group.
-    radius, step : int
-        Radius of the search around a reference patch, and distance between reference patches.
-    """
-
-    patch: int
-    group: int
-    radius: int
-    step: int
+    patch: int  # side of a patch
+    group: int  # number of patches in a group
+    radius: int  # of the search around a reference patch
+    step: int  # distance between reference patches
 
     def sizes(self, shape, spacing=None):
         """Return patch, radius and step along each axis of an image, as tuples of int.

@@ -42,21 +42,11 @@ _LEAST_GAIN = 1e-6
 
 
 class Round(NamedTuple):
-    """One round of denoising.
+    """One round of denoising."""
 
-    Attributes
-    ----------
-    method : str
-        The name in `methods.ROUND_METHODS` of what denoises the stabilized image.
-    side : int
-        Side of the blocks of pixels whose sums are denoised; 1 for the pixels themselves.
-    share : float
-        Share of the noisy image in its mixture with the estimate so far; 1 in the first round.
-    """
-
-    method: str
-    side: int = 1
-    share: float = 1.0
+    method: str  # name in `methods.ROUND_METHODS` of what denoises the stabilized image
+    side: int = 1  # of the blocks of pixels whose sums are denoised; 1: the pixels themselves
+    share: float = 1.0  # of the noisy image in its mixture with the estimate of the round before
 
 
 def poisson_parameters(noise: NoiseModel, channels):
@@ -80,14 +70,8 @@ def effective_counts(mean, square, gain, read=0.0, offset=0.0):
 
     They are the squared intensity above the offset over the variance of the noise: the mean count
     if there is no read noise. The intensity is averaged with itself as weight, so that a dark
-    background does not lower it.
-
-    Parameters
-    ----------
-    mean, square : float
-        Mean of the noisy pixels, and of their squares.
-    gain, read, offset : float
-        Gain, standard deviation of the read noise, and offset.
+    background does not lower it. `mean` and `square` are the means of the noisy pixels and of their
+    squares, `read` is the standard deviation of the read noise.
     """
     light = mean - offset
     if not 0 < light < np.inf:
@@ -115,16 +99,9 @@ def rounds_for(method, counts, axes=2):
 
 
 class PoissonUnits:
-    """Variance-stabilized units of one round, and the way back.
+    """Variance-stabilized units of one `Round`, and the way back.
 
-    Parameters
-    ----------
-    parameters : sequence of (gain, sigma, offset)
-        Of each channel, see `poisson_parameters`.
-    side, share
-        See `Round`.
-    shape : tuple of int
-        (H, W, C) of the image.
+    `parameters` are those of `poisson_parameters`, `shape` is (H, W, C), that of the image.
     """
 
     def __init__(self, parameters, side, share, shape):

@@ -47,21 +47,11 @@ standard deviation that is assumed to be left before each."""
 
 @dataclass(frozen=True)
 class Plan:
-    """How an image is denoised.
+    """How an image is denoised."""
 
-    Attributes
-    ----------
-    groups : tuple of ndarray of int
-        Indices of the channels that are denoised together. Channels without noise are in none.
-    sources : tuple of int
-        For each channel the one whose result it takes, -1 for a constant channel.
-    rounds : tuple of Round
-        A single one, except for Poisson noise with few counts per pixel.
-    """
-
-    groups: tuple[npt.NDArray[np.intp], ...]
-    rounds: tuple[Round, ...]
-    sources: tuple[int, ...] = ()
+    groups: tuple[npt.NDArray[np.intp], ...]  # channels denoised together; in none without noise
+    rounds: tuple[Round, ...]  # a single one, except for Poisson noise with few counts per pixel
+    sources: tuple[int, ...] = ()  # channel whose result each takes; -1 for a constant channel
 
     def rows(self, shape, white: bool) -> int:
         """Return how many rows all rounds process, for progress reports."""
@@ -116,16 +106,8 @@ def denoise_pixels(
 ):
     """Return the (..., C) pixels of a checked image, or of a part of it, without its noise.
 
-    Parameters
-    ----------
-    image : Image
-        Without row and column noise.
-    noise : NoiseModel
-        With one value per channel, and the `levels` of this image instead of a curve.
-    steps : Plan
-    statistics : Statistics
-        Of the whole image, as `steps`.
-    executor : RowExecutor
+    `noise` is as for `denoise_image`; row and column noise was removed before. `steps` and
+    `statistics` are those of the whole image.
     """
     denoise_group = _denoise_gaussian
     if any(noise.gain):
@@ -141,12 +123,10 @@ def denoise_pixels(
         )
         if len(channels) == image.channels and image.valid is None:
             return denoised
-        if pixels is None:
-            pixels = image.pixels.astype(image.dtype)
+        pixels = image.pixels.astype(image.dtype) if pixels is None else pixels
         for place, channel in enumerate(channels):
             pixels[..., channel][inside] = denoised[..., place][inside]
-    if pixels is None:
-        return image.pixels.astype(image.dtype)
+    pixels = image.pixels.astype(image.dtype) if pixels is None else pixels
     for channel, source in enumerate(steps.sources):
         if source not in (-1, channel):
             pixels[..., channel][inside] = pixels[..., source][inside]
@@ -166,12 +146,12 @@ def plan(image: Image, noise: NoiseModel, method: str, statistics: Statistics) -
     channels = np.flatnonzero(noisy & (np.arange(image.channels) == sources))
     if not len(channels):
         return Plan((), ())
+    groups, rounds = [channels], [Round(method)]
     if any(noise.gain):
         rounds = plan_rounds(noise, channels, method, statistics, len(image.shape))
-        return Plan((channels,), tuple(rounds), sources)
-    if noise.rician:
-        return Plan(tuple(np.split(channels, len(channels))), (Round(method),), sources)
-    return Plan((channels,), (Round(method),), sources)
+    elif noise.rician:
+        groups = np.split(channels, len(channels))
+    return Plan(tuple(groups), tuple(rounds), sources)
 
 
 def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, executor):
@@ -268,11 +248,8 @@ def without_single_axes(image: Image, noise: NoiseModel, spacing):
         spacing = None if spacing is None else spacing[::-1]
     if shape == image.shape:
         return image, noise, spacing
-    noise = replace(
-        noise,
-        levels=None if levels is None else levels.reshape(shape),
-        correlation=correlation,
-    )
+    levels = None if levels is None else levels.reshape(shape)
+    noise = replace(noise, levels=levels, correlation=correlation)
     valid = None if image.valid is None else image.valid.reshape(shape)
     pixels = image.pixels.reshape(*shape, image.channels)
     return replace(image, pixels=pixels, valid=valid), noise, spacing
