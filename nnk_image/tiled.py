@@ -345,12 +345,9 @@ def _transformed(
 ) -> da.Array:
     """Return the bands of an image, or the filtered image as a single band."""
     _check_lazy(image)
-    graph = {
-        "sigma_f": check_positive("sigma_f", sigma_f, "intensity width in the image's units"),
-        "sigma_d": options.pop("sigma_d", 2.0),
-        "window": options.pop("window", None),
-        "spacing": options.pop("spacing", None),
-    }
+    sigma_f = check_positive("sigma_f", sigma_f, "intensity width in the image's units")
+    defaults = {"sigma_d": 2.0, "window": None, "spacing": None}
+    graph = {"sigma_f": sigma_f} | {key: options.pop(key, value) for key, value in defaults.items()}
     layout = Layout.of(image, options.pop("channel_axis", None), graph["spacing"] is not None)
     axes = len(layout.shape)
     if isinstance(options.get("lmax"), str):
@@ -376,7 +373,7 @@ def _transformed(
         largest = [
             lazy.task(_largest, image, layout, t.padded, graph, kind, t.inside) for t in tiles
         ]
-        bound = lazy.delayed(_bound)(largest, kind, tau, layout.dtype)
+        bound = lazy.delayed(bound_of)(lazy.delayed(max)(largest), kind, tau, layout.dtype)
     channels = () if layout.axis is None else (layout.channels,)
     blocks = []
     for tile in cut(layout.shape, side, reach):
@@ -394,10 +391,6 @@ def _largest(
     edges = build_graph(GraphSpec(image, **graph), executor)
     recurrence = GridRecurrence.of_graph(edges, image.dtype, executor, keep=False)
     return bound_statistic(recurrence, kind, executor, inside)
-
-
-def _bound(largest: Any, kind: str, tau: float | None, dtype: np.dtype[Any]) -> float:
-    return bound_of(max(largest), kind, tau, dtype)
 
 
 def _bands(
