@@ -205,10 +205,8 @@ def write(
     """
     kind, lost, save = _prepared(path, array, metadata)
     if lost:
-        problem = (
-            f"{lost} will be lost: nnk_image does not write it to {kind}; write .png to keep it"
-        )
-        warnings.warn(f"{path}: {problem}", stacklevel=2)
+        why = f"nnk_image does not write it to {kind}; write .png to keep it"
+        warnings.warn(f"{path}: {lost} will be lost: {why}", stacklevel=2)
     with atomic_output(path) as stream:
         try:
             save(stream)

@@ -116,13 +116,6 @@ class Metadata:
         return self.axes in ("YX", "YXS")
 
 
-def named_axes(shape: tuple[int, ...], given: str | None) -> tuple[str, bool]:
-    """Return axes for an array whose file does not name them, and whether they are assumed."""
-    if given is None:
-        return _guessed_axes(shape), True
-    return checked_axes(given, shape), False
-
-
 def checked_axes(axes: str, shape: tuple[int, ...]) -> str:
     """Return the axes given by a user in capitals; FormatError if they do not fit `shape`."""
     axes = axes.upper()
@@ -134,7 +127,8 @@ def checked_axes(axes: str, shape: tuple[int, ...]) -> str:
     return axes
 
 
-def _guessed_axes(shape: tuple[int, ...]) -> str:
+def assumed_axes(shape: tuple[int, ...]) -> str:
+    """Return axes for an array whose file does not name them; FormatError if they are not clear."""
     if len(shape) < 2:
         raise FormatError(f"holds an array of shape {shape}; images have at least two axes")
     maybe_color = len(shape) > 2 and {shape[0], shape[-1]} & {3, 4}

@@ -49,11 +49,8 @@ def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metad
             raise FormatError(f"the installed Pillow does not read {kind}; install a newer one")
         # Not Image.open, whose limit is global: here `check_size` decides.
         image: Any = Image.OPEN[kind][0](stream, "")
-        meta.check_size(
-            (image.height, image.width),
-            np.uint8,
-            Image.MAX_IMAGE_PIXELS if limit is None else limit,
-        )
+        limit = Image.MAX_IMAGE_PIXELS if limit is None else limit
+        meta.check_size((image.height, image.width), np.uint8, limit)
         _check_frames(image, kind)
         mode, info = image.mode, image.info
         samples = _samples(stream, image, kind)
@@ -85,8 +82,7 @@ def _check_frames(image: Any, kind: str) -> None:
         return
     if kind in ("PNG", "TIFF"):
         raise FormatError(f"holds {frames} frames; extract one of them into its own file")
-    message = f"of the {frames} frames of a {kind} file only the first is read"
-    warnings.warn(message, stacklevel=2)
+    warnings.warn(f"of the {frames} frames of a {kind} file only the first is read", stacklevel=2)
 
 
 def _samples(stream: IO[bytes], image: Any, kind: str) -> Pixels:

@@ -150,8 +150,7 @@ def _array(
     if not is_picture:
         axes, assumed = axes_of(series, given)
         about |= {"axes": axes, "axes_assumed": assumed, "dtype": array.dtype}
-        original = Original(array.shape, page.shape, array.dtype, options, file.is_ome)
-        about["original"] = original
+        about["original"] = Original(array.shape, page.shape, array.dtype, options, file.is_ome)
         return array, Metadata(spacing=tuple(map(lengths.get, axes)), **about)
     if series.axes == "SYX":
         array, options["planarconfig"] = np.moveaxis(array, 0, -1), "contig"
@@ -212,13 +211,13 @@ def _is_labeled(page: Any, *others: EXTRASAMPLE) -> bool:
 
 def axes_of(series: Any, given: str | None = None) -> tuple[str, bool]:
     """Return the axes, and whether they are assumed: an unnamed axis, such as pages, is Z."""
+    if given is not None:
+        return meta.checked_axes(given, series.shape), False
     axes: str = series.axes
     unknown = [axis for axis in axes if axis in _UNKNOWN]
-    if given is None and not unknown:
-        return axes, False
-    if given is None and len(unknown) == 1 and "Z" not in axes and {*"YX"} <= {*axes}:
+    if len(unknown) == 1 and "Z" not in axes and {*"YX"} <= {*axes}:
         return axes.replace(unknown[0], "Z"), True
-    return meta.named_axes(series.shape, given)
+    return (meta.assumed_axes(series.shape), True) if unknown else (axes, False)
 
 
 def lengths_of(file: tifffile.TiffFile, page: Any) -> Lengths:

@@ -28,9 +28,10 @@ def read_npy(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pi
     if stored.dtype.kind not in "biuf":
         raise FormatError(f"holds {stored.dtype}, not real numbers; save integers or floats")
     meta.check_size(stored.shape, stored.dtype, limit)
-    named, assumed = meta.named_axes(stored.shape, axes)
+    shape = stored.shape
+    named = meta.assumed_axes(shape) if axes is None else meta.checked_axes(axes, shape)
     array = meta.native(stored)
-    return array, Metadata("NPY", named, assumed, dtype=array.dtype)
+    return array, Metadata("NPY", named, axes is None, dtype=array.dtype)
 
 
 def npy_writer(array: Pixels, *_: Any) -> Save:
