@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,8 +27,8 @@ from nnk_image.noise.model import NoiseModel, with_levels
 from nnk_image.noise.slices import SLAB
 
 _COPIES_OF_TILE = 2  # arrays of the size of a tile in memory, in addition to the method's own
-_SAMPLE_SIDE, _SAMPLES_PER_AXIS, _SAMPLED_SLABS = 512, 4, 2
-"""Noise is estimated from 4 x 4 squares of 512 x 512 pixels; in volumes in each of 2 slabs."""
+_SAMPLE_SIDE, _SAMPLES_PER_AXIS = 512, 4
+"""Noise is estimated from 4 x 4 squares of 512 x 512 pixels; in volumes in each of two slabs."""
 
 
 class TiledDenoising:
@@ -114,19 +113,13 @@ def _samples(n: int) -> list[slice]:
 
 
 def _slabs(leading: tuple[int, ...]) -> list[Slices]:
-    """Return slabs of neighboring slices, evenly spread over the axes before the last two."""
+    """Return the first and the last slab of neighboring slices, on the axes before the last two."""
     if not leading:
         return [()]
     *others, depth = leading
-    thickness = min(depth, SLAB)
-    starts = (*others, depth - thickness + 1)
-    numbers = np.unique(np.linspace(0, math.prod(starts) - 1, _SAMPLED_SLABS).round().astype(int))
-    slabs = []
-    for *place, z in zip(*np.unravel_index(numbers, starts), strict=True):
-        slabs.append(
-            (*(slice(int(i), int(i) + 1) for i in place), slice(int(z), int(z) + thickness))
-        )
-    return slabs
+    first = (*(slice(0, 1) for _ in others), slice(0, min(depth, SLAB)))
+    last = (*(slice(n - 1, n) for n in others), slice(max(0, depth - SLAB), depth))
+    return [first] if first == last else [first, last]
 
 
 def _noise_of(squares: Any, layout: Layout, method: str) -> NoiseModel:
