@@ -70,10 +70,8 @@ def run(options: argparse.Namespace) -> None:
             plot_compaction(list(results.values()), axes)
     if len(results) > 1:
         reductions = [100 * r.reduction for r in results.values()]
-        print(
-            f"{len(results)} images: the NNK graph has {min(reductions):.1f} to "
-            f"{max(reductions):.1f} % fewer edges"
-        )
+        fewer = f"{min(reductions):.1f} to {max(reductions):.1f} % fewer edges"
+        common.say(f"{len(results)} images: the NNK graph has {fewer}")
     common.check_reports(reports)
 
 
@@ -95,7 +93,7 @@ def _measure_file(
     if not np.isfinite(pixels).all():
         pixels = np.ma.masked_invalid(pixels)
     result = _measure(pixels, -1 if pixels.ndim == 3 else None, options)
-    print(f"{path}: {_text_of(result)}\n", flush=True)
+    common.say(f"{path}: {_text_of(result)}\n")
     results[str(path)] = result
     report = {name: getattr(result, name) for name in ("reduction", "n_edges", "lmax", "orders")}
     for name in ("energy", "normalized", "cumulative"):
@@ -114,7 +112,7 @@ def _add_blocks(
         gain, blocks = results[path].coding_gain, results[path].blocks.items()
         reports[path] |= {"coding_gain": gain, "blocks": {n: e.tolist() for n, e in blocks}}
         gains = ", ".join(f"{name} {value:.2f}" for name, value in gain.items())
-        print(f"{path}: coding gain in dB, graph given: {gains}")
+        common.say(f"{path}: coding gain in dB, graph given: {gains}")
 
 
 def _text_of(result: nnk_image.wavelets.EnergyCompaction) -> str:
