@@ -1,4 +1,4 @@
-"""Images and volumes in files, and what the axes of a stack are to the library."""
+"""Images and volumes in files, and how the axes of a stack are processed."""
 
 from __future__ import annotations
 

@@ -101,14 +101,14 @@ def denoise(
         Largest number of threads; None (default) is 1, -1 all. The result does not depend on it.
     progress : bool or callable
         True shows a progress bar; a callable is called with ``(done, total)``, two ints in the same
-        unit of work; default False. It restarts if the image is denoised twice, see
-        `sigma`, and a bar for each channel if they are independent.
+        unit of work; default False. It restarts if the image is denoised twice, see `sigma`.
+        Independent channels have a bar each.
 
     Returns
     -------
     ndarray
         A new array of the image's shape and units: float32 for float16 and float32 images,
-        float64 for all others. Values are not clipped to the data range. It is no masked array.
+        float64 for all others, and never a masked array. Values are not clipped to the data range.
 
     Raises
     ------

@@ -38,37 +38,23 @@ class Grouping:
 
 @dataclass(frozen=True)
 class Effort:
-    """The searches and passes of a patch method.
+    """The searches and passes of a patch method."""
 
-    Attributes
-    ----------
-    first : Grouping
-        Of the first estimate.
-    searches : tuple of Grouping
-        The later searches, each on the result so far. The colors use the groups of the last one.
-    noise_left : tuple of tuple of float
-        For each search, the noise left in the working image after each pass over its groups,
-        relative to sigma; the last is 0.
-    coarse_colors : Grouping
-        For the colors at half size and below; in images also at full size, unless noise is white.
-    final_pass : Grouping or None
-        If noise is white, one more pass is made on the noisy image itself, in these groups. Its
-        result is averaged with that of the other passes where the image is not flat.
-    polished : bool
-        Whether the luminance of an image is smoothed on its NNK graph even if noise is white.
-    light : bool
-        Saves time after denoising at half size. If noise is coarse, the luminance gets one pass, in
-        the groups of the first estimate, which the colors use too. Every second group is used for
-        the colors, and for the luminance where the image has no detail finer than half size.
-    """
-
-    first: Grouping
-    searches: tuple[Grouping, ...]
+    first: Grouping  # of the first estimate
+    searches: tuple[Grouping, ...]  # later ones, each on the result so far; colors use the last
     noise_left: tuple[tuple[float, ...], ...]
+    """For each search, the noise left in the working image after each pass over its groups,
+    relative to sigma; the last is 0."""
     coarse_colors: Grouping
+    """For the colors at half size and below; in images also at full size, unless noise is white."""
     final_pass: Grouping | None = None
-    polished: bool = False
+    """If noise is white, one more pass is made on the noisy image itself, in these groups. Its
+    result is averaged with that of the other passes where the image is not flat."""
+    polished: bool = False  # smooth the luminance of images on its NNK graph even if noise is white
     light: bool = False
+    """Saves time after denoising at half size. If noise is coarse, the luminance gets one pass, in
+    the groups of the first estimate, which the colors use too. Every second group is used for the
+    colors, and for the luminance where the image has no detail finer than half size."""
 
 
 # Tiles begin at common multiples of all steps of a method: equal steps allow small tiles.

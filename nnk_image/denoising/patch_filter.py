@@ -48,15 +48,8 @@ group: filters across so many pixels would otherwise fit the noise of few patche
 class PatchGroups:
     """Reference patches on a grid over an image, and their groups of similar patches.
 
-    Attributes
-    ----------
-    patch, radius : tuple of int
-        Side of a patch, and radius of the search, along each axis (`Grouping.sizes`).
-    group : int
-        Number of patches in a group.
-    lines, columns : ndarray
-        First pixels of the reference patches: indices of lines of the image, and positions along
-        them. The reference patches cover every pixel.
+    The first pixels of the reference patches are on `lines` of the image, at `columns` along each.
+    These patches cover every pixel.
     """
 
     def __init__(self, shape, grouping, spacing=None):
@@ -70,12 +63,9 @@ class PatchGroups:
                 f"an image of shape {shape} has too many pixels along its last axes to search for "
                 "patches; denoise parts of it, or move its longest axis to the front"
             )
-        *grid, self.columns = map(_grid, shape, self.patch, step)
-        self._grid = grid
-        self.lines = sum(
-            np.ix_(*(p * (s // shape[-1]) for p, s in zip(grid, strides, strict=False)))
-        )
-        self.lines = np.ascontiguousarray(self.lines.ravel())
+        *self._grid, self.columns = map(_grid, shape, self.patch, step)
+        starts = (p * (s // shape[-1]) for p, s in zip(self._grid, strides, strict=False))
+        self.lines = np.ascontiguousarray(sum(np.ix_(*starts)).ravel())
         self.core = _core.Patches(
             *(shape, self.patch, self.radius, self.group),
             *(self.lines, self.columns.astype(np.int32)),
