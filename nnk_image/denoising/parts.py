@@ -124,15 +124,11 @@ def _slabs(leading: tuple[int, ...]) -> list[Slices]:
 
 def _noise_of(squares: Any, layout: Layout, method: str) -> NoiseModel:
     """Return the noise of squares in slabs, without row and column noise."""
-
-    def channels_last(part: Any) -> npt.NDArray[Any]:
-        pixels = np.asarray(part)
-        return pixels[..., None] if layout.axis is None else np.moveaxis(pixels, layout.axis, -1)
-
-    slabs = [
-        np.concatenate([np.concatenate([*map(channels_last, row)], -2) for row in slab], -3)
+    parts = [
+        [[check_image(part, layout.axis).pixels for part in row] for row in slab]
         for slab in squares
     ]
+    slabs = [np.concatenate([np.concatenate(row, -2) for row in slab], -3) for slab in parts]
     pixels = np.stack([slab.reshape(-1, *slab.shape[-3:]) for slab in slabs])
     pixels = pixels[0, 0] if len(layout.shape) == 2 else pixels
     noise, _ = estimated_noise(check_image(pixels, -1))
