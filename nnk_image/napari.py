@@ -1,7 +1,7 @@
 """Plugin of the viewer napari: denoise an image layer, from the menu Plugins > nnk_image.
 
 The manifest ``napari.yaml`` beside this file names `denoise_layer`; napari makes a form of its
-parameters.  Nothing here imports napari before napari calls it.
+parameters. Nothing here imports napari before napari calls it.
 """
 
 from typing import TYPE_CHECKING, Annotated, Any

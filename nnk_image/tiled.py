@@ -1,7 +1,7 @@
 """Images larger than memory: denoising and graph wavelets in overlapping tiles, with dask and zarr.
 
 Each tile is read with the overlap that makes its result equal that for the whole image, bit for
-bit.  Numbers of the whole image, such as its range, are computed first, from all tiles.
+bit. Numbers of the whole image, such as its range, are computed first, from all tiles.
 """
 
 import math
@@ -57,18 +57,18 @@ def denoise_tiles(
     ----------
     source : path or array_like
         Image to read: a .npy, .zarr or TIFF file, or any object with `shape`, `dtype` and slices,
-        such as a memory map or a zarr, HDF5 or dask array.  For a pyramid, the first level is read.
+        such as a memory map or a zarr, HDF5 or dask array. For a pyramid, the first level is read.
         Integers of at most 16 bits in files are processed as float32, which represents them
         exactly.
     target : path or array_like
         Where to write the result: name of a .zarr file, which gets the integer type of the source
         if it has one; or any object of the shape of `source` whose slices can be assigned, such as
-        a memory map.  For integer types values are rounded and clipped.
+        a memory map. For integer types values are rounded and clipped.
     sigma : float, sequence of one float per channel, or NoiseModel, optional
-        As for `denoise`, but without per-pixel levels and without row and column noise.  Default:
+        As for `denoise`, but without per-pixel levels and without row and column noise. Default:
         estimated from 16 squares of 512 x 512 pixels, or from all of a smaller image.
     method, channel_axis, spacing, strength
-        As for `denoise`.  For a TIFF file the channel axis is read from the file.
+        As for `denoise`. For a TIFF file the channel axis is read from the file.
     max_memory : int or str
         Largest memory in bytes for all tiles in progress, such as 2**30 or '4GiB'; default 1 GiB.
     n_jobs : int, optional
@@ -207,7 +207,7 @@ def denoise(
     sigma, method, channel_axis, spacing, strength
         As for `nnk_image.denoise_tiles`.
     max_memory : int or str
-        Largest memory in bytes for one dask task, which uses one thread; default 512 MiB.  More
+        Largest memory in bytes for one dask task, which uses one thread; default 512 MiB. More
         memory allows larger tiles, which are faster, because tiles overlap.
 
     Returns
@@ -257,8 +257,8 @@ def analyze(
         Width of the kernel in intensity, in the image's own units, as for `image_graph`.
     **options
         `window`, `sigma_d`, `channel_axis` and `spacing` as for `image_graph`; all others as for
-        `SpectralGraphWavelets`.  `lmax` must be a number or None, and `tau` is required for the
-        regularized Laplacian.  Without `lmax` and `bound`, an upper bound on the eigenvalues is
+        `SpectralGraphWavelets`. `lmax` must be a number or None, and `tau` is required for the
+        regularized Laplacian. Without `lmax` and `bound`, an upper bound on the eigenvalues is
         computed from all tiles first.
 
     Returns

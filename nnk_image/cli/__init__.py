@@ -1,8 +1,7 @@
 """The command ``nnk-image``: denoise files, build and measure graphs, demonstrate.
 
-Exit status 0 on success, 1 on failure (one line on stderr for each image that failed, one
-for the whole), 2 on wrong usage, 130 after Ctrl-C.  One module per sub-command,
-each with ``add_command(commands)``.
+Exit status 0 on success, 1 on failure (one line on stderr for each image that failed, and one for
+the command), 2 on wrong usage, 130 after Ctrl-C. Each sub-command is a module with `add_command`.
 
 Functions of the sub-commands import slow packages themselves, so that help and wrong usage
 appear at once.

@@ -168,7 +168,7 @@ def write(
     array : array_like
         Integers are written as they are. Floats are rounded and clipped to ``metadata.dtype``;
         without metadata they are stored as floats in TIFF, .npy and NIfTI, as uint8 elsewhere.
-        Nothing is rescaled: floats from 0 to 1 must be multiplied by 255 for the latter.  Masked
+        Nothing is rescaled: floats from 0 to 1 must be multiplied by 255 for the latter. Masked
         values become NaN.
     metadata : Metadata or dict, optional
         What `read` returned for the image that `array` was made from, or some of its attributes,
