@@ -114,17 +114,13 @@ class PoissonUnits:
 
     def forward(self, pixels):
         """Return the sums of blocks of pixels, stabilized to noise of standard deviation 1."""
-        return _stacked(
-            stabilizer.forward(_sums(pixels[..., c], self.side))
-            for c, stabilizer in enumerate(self._stabilizers)
-        )
+        stabilizers = enumerate(self._stabilizers)
+        return np.stack([s.forward(_sums(pixels[..., c], self.side)) for c, s in stabilizers], -1)
 
     def inverse(self, units):
         """Return the (H, W, C) intensities of denoised stabilized values."""
-        return _stacked(
-            _interpolated(stabilizer.inverse(units[..., c]), self.side, self.shape)
-            for c, stabilizer in enumerate(self._stabilizers)
-        )
+        sums = (s.inverse(units[..., c]) for c, s in enumerate(self._stabilizers))
+        return np.stack([_interpolated(channel, self.side, self.shape) for channel in sums], -1)
 
 
 def keep_means(estimate, noisy, parameters, valid):
@@ -145,11 +141,6 @@ def keep_means(estimate, noisy, parameters, valid):
             # (light + lift) * given / estimated - lift, but without rounding errors of a large lift
             light += (light + lift) * ((given - estimated) / estimated)
         estimate[..., c] = light + offset
-
-
-def _stacked(channels):
-    """Return channels as one (H, W, C) array."""
-    return np.ascontiguousarray(np.stack(list(channels), axis=-1))
 
 
 def _sums(channel, side):
