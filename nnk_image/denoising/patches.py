@@ -100,15 +100,15 @@ class _Denoising:
         half = _HalfSize.of(noisy, noise) if halvings else None
         if half is not None:
             half.denoised = self.luminance(half.noisy, half.noise, halvings - 1)[0]
-        corrected = partial(_corrected, half=half, weight=1)
-        groups = self._groups(corrected(noisy)[0], noise, settings.first, noisy=half is None)
+        groups = self._groups(_corrected(noisy, half)[0], noise, settings.first, noisy=half is None)
         if settings.light and half is not None and half.coarseness > _COARSE_NOISE:
             rest, fine = _rest_and_detail(noisy, half)
             estimate = groups.first_estimate(noisy, noise, self._executor, fine == 1, rest)
             groups.keep(fine == 1, elsewhere=0.5)
-            pilot, _ = self._passes(groups, noisy, noisy, corrected(estimate), noise, (0.0,))
+            estimate = _corrected(estimate, half)
+            pilot, _ = self._passes(groups, noisy, noisy, estimate, noise, (0.0,))
             return _merged(pilot, half, _HALF_SIZE_WEIGHT), groups
-        pilot = corrected(groups.first_estimate(noisy, noise, self._executor))
+        pilot = _corrected(groups.first_estimate(noisy, noise, self._executor), half)
         found_on, work = pilot, noisy
         for grouping, left in zip(settings.searches, settings.noise_left, strict=True):
             groups = self._groups(found_on[0], noise, grouping)
@@ -121,20 +121,20 @@ class _Denoising:
             pilot = pilot + np.clip(variance / _FLAT_VARIANCE, 0, 1) / 2 * (other - pilot)
         return _merged(pilot, half, _HALF_SIZE_WEIGHT), groups
 
-    def colors(self, noisy, noise, guide, groups, halvings=_HALVINGS):
-        """Return denoised colors (C, H, W), in groups of a denoised luminance of the same size."""
+    def colors(self, noisy, noise, luminance, groups, halvings=_HALVINGS):
+        """Return denoised colors (C, H, W), given the denoised luminance and groups found on it."""
         grouping = self._settings.coarse_colors
         half = _HalfSize.of(noisy, noise) if halvings else None
         if half is not None:
-            half_guide = halve(guide)
-            found = self._groups(half_guide[0], half.noise, grouping)
-            half.denoised = self.colors(half.noisy, half.noise, half_guide, found, halvings - 1)
+            smaller = halve(luminance)
+            found = self._groups(smaller[0], half.noise, grouping)
+            half.denoised = self.colors(half.noisy, half.noise, smaller, found, halvings - 1)
         rest, fine = _rest_and_detail(noisy, half)
         # Only images with correlated noise have `fine` detail; colors at half size ignore it, and
         # filter everything.
         only_fine_detail = fine is not None and halvings == _HALVINGS
         if only_fine_detail and not self._settings.light:
-            groups = self._groups(guide[0], noise, grouping)
+            groups = self._groups(luminance[0], noise, grouping)
         where = fine > 0 if only_fine_detail else None
         if only_fine_detail and half.coarseness > _COARSE_COLORS:
             pilot, left = rest + fine * (noisy - rest), (0.0,)
@@ -144,7 +144,7 @@ class _Denoising:
         groups.keep(where, share=0.5 if self._settings.light and fine is not None else 1)
         if half is not None:  # the coarser the noise, the less reliable fine detail
             pilot *= pilot.dtype.type(1 - half.coarseness)
-            pilot = _corrected(pilot, half, 1)
+            pilot = _corrected(pilot, half)
         pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, left)
         if only_fine_detail:
             pilot -= rest
@@ -221,7 +221,7 @@ def _merged(channels, half, weight):
     return channels if half is None else _corrected(channels, half, half.coarseness * weight)
 
 
-def _corrected(channels, half, weight):
+def _corrected(channels, half, weight=1):
     """Return channels moved towards the denoised `half`, whose values they get for weight 1."""
     if half is None or weight == 0:
         return channels
