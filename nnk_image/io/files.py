@@ -36,7 +36,7 @@ _HEAD = 348  # first bytes of a file, which identify the format
 
 _READERS = {"TIFF": tiff.read, "NPY": volumes.read_npy, "NIFTI": volumes.read_nifti}
 _WRITERS = {"TIFF": tiff.writer, "NPY": volumes.npy_writer, "NIFTI": volumes.nifti_writer}
-"""Writers by format; all other formats are written by `pictures`."""
+"""Formats that hold floats; all others are read and written by `pictures`."""
 
 _FORMAT_OF = {name: kind for kind, (_, names) in _FORMATS.items() for name in names.split()}
 
@@ -303,8 +303,7 @@ def _likely_axes(shape: tuple[int, ...]) -> str:
 def _in_dtype(array: Pixels, metadata: Metadata, kind: str) -> Pixels:
     """Return the array in native byte order, floats in the type of the metadata."""
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    holds_floats = kind in ("TIFF", "NPY", "NIFTI")
-    dtype = metadata.dtype or (None if holds_floats else np.dtype(np.uint8))
+    dtype = metadata.dtype or (None if kind in _WRITERS else np.dtype(np.uint8))
     if array.dtype.kind != "f" or dtype is None:
         return array
     problem = _wrong_scale(array, dtype) if dtype.kind in "iu" else ""
