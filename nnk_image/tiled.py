@@ -153,11 +153,8 @@ def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseMod
     begun = arrays.resume(path, arguments)
     if begun is not None:
         array, note = begun
-        noise = NoiseModel.from_json(note["noise"])
-        slices = map(layout.slices, (tile.core for tile in job.tiles))
-        written = (arrays.is_written(array, path, part) for part in slices)
-        left = [tile for tile, done in zip(job.tiles, written, strict=True) if not done]
-        return array, noise, left
+        left = [t for t in job.tiles if not arrays.is_written(array, path, layout.slices(t.core))]
+        return array, NoiseModel.from_json(note["noise"]), left
     (noise,) = lazy.compute(job.noise)
     stored = np.dtype(getattr(image, "stored", image.dtype))
     dtype = stored if stored.kind in "bui" else layout.dtype
