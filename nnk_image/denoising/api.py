@@ -63,13 +63,13 @@ def denoise(
         `channel_axis` or `spacing` to decide.
     sigma : float, sequence of one float per channel, ndarray or NoiseModel, optional
         Standard deviation of the noise, in the image's own units (25 for values from 0 to 255,
-        25/255 for values from 0 to 1). With 0 a channel is returned unchanged. An array of the
-        image's shape without channels gives that of each pixel for all channels, above 0 unless
-        masked; 'sgw' accepts none that varies. A `NoiseModel` describes Poisson, correlated, or row
-        and column noise. Default: the noise is estimated by `estimate_noise`. If what is removed
-        does not look like noise to `check_residual`, the image is denoised again as if the noise
-        were uncorrelated, or left unchanged if that does not look like noise either. If the
-        estimated noise is neither white nor Poisson noise, the result is then corrected by
+        25/255 for values from 0 to 1). A channel with 0 is returned unchanged. An array of the
+        image's shape without channels gives the value at each pixel, for all channels: above 0
+        unless masked, and equal everywhere for method 'sgw'. A `NoiseModel` describes Poisson,
+        correlated, or row and column noise. Default: the noise is estimated by `estimate_noise`. If
+        what is removed does not look like noise to `check_residual`, the image is denoised again as
+        if the noise were uncorrelated, or left unchanged if that does not look like noise either.
+        If the estimated noise is neither white nor Poisson noise, the result is then corrected by
         `correct_bias`.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes five to nine
@@ -220,7 +220,9 @@ def denoise_and_report(
     if sigma is None and strength <= 1:
         noise, pixels = _checked(checked, noise, pixels, trust, without)
     if chosen.supported_noise(noise).is_white:
-        _unclip(checked, pixels, noise)
+        inside = ... if checked.valid is None else checked.valid
+        limits = Extremes.of(checked.pixels[inside]).clipped
+        unclip(pixels, limits, noise.for_channels(checked.channels).sigma, checked.valid)
     elif sigma is None and not any(noise.gain):
         remove_bias(checked, pixels)
     return checked.restore(pixels), noise
@@ -252,13 +254,6 @@ def _checked(
             return noise, pixels
     noise = NoiseModel([0.0] * image.channels, rows=noise.rows, columns=noise.columns)
     return noise, without(noise)
-
-
-def _unclip(image: Image, pixels: npt.NDArray[Any], noise: NoiseModel) -> None:
-    """Correct, in place, denoised pixels for the clipping of an image with white noise."""
-    inside = ... if image.valid is None else image.valid
-    limits = Extremes.of(image.pixels[inside]).clipped
-    unclip(pixels, limits, noise.for_channels(image.channels).sigma, image.valid)
 
 
 def _denoise_each_channel(
