@@ -22,7 +22,8 @@ def described(noise: NoiseModel, low: float, high: float) -> str:
     """
     levels = np.sqrt(np.mean(deviations(noise, np.linspace(low, high, 65)) ** 2, axis=0))
     level = typical_level(noise, low, high)
-    offsets = _row_and_column_noise(noise)
+    shared = {"row": noise.rows, "column": noise.columns}
+    offsets = " and ".join(f"{name} noise of {_rounded(n)}" for name, n in shared.items() if n)
     if not level > 0:
         return f"no noise but {offsets}" if offsets else "no noise"
     extent = high - low
@@ -49,12 +50,6 @@ def typical_level(noise: NoiseModel, low: float, high: float) -> float:
     """Return the level of noise; that of Poisson noise as a mean over all intensities."""
     levels = deviations(noise, np.linspace(low, high, 65)) if any(noise.gain) else noise.sigma
     return float(root_mean_square(np.array(levels)))
-
-
-def _row_and_column_noise(noise: NoiseModel) -> str:
-    """Name row and column noise and their levels; an empty text if there is neither."""
-    levels = {"row": noise.rows, "column": noise.columns}
-    return " and ".join(f"{name} noise of {_rounded(n)}" for name, n in levels.items() if n)
 
 
 def _rounded(level: float) -> str:
