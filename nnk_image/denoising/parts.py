@@ -23,6 +23,7 @@ from nnk_image.io.arrays import write
 from nnk_image.noise.clipping import unclip
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import check_magnitudes, given_noise
+from nnk_image.noise.isolated import without_isolated_pixels
 from nnk_image.noise.model import NoiseModel, with_levels
 from nnk_image.noise.slices import SLAB
 
@@ -131,7 +132,7 @@ def _noise_of(squares: Any, layout: Layout, method: str) -> NoiseModel:
     slabs = [np.concatenate([np.concatenate(row, -2) for row in slab], -3) for slab in parts]
     pixels = np.stack([slab.reshape(-1, *slab.shape[-3:]) for slab in slabs])
     pixels = pixels[0, 0] if len(layout.shape) == 2 else pixels
-    noise, _ = estimated_noise(check_image(pixels, -1))
+    noise, _ = estimated_noise(without_isolated_pixels(check_image(pixels, -1)))
     return METHODS[method].supported_noise(replace(noise, rows=0.0, columns=0.0))
 
 

@@ -77,15 +77,16 @@ def check_residual(
     structure : float
         About 1 or less if only noise was removed; above 2.5 if texture was removed as well. It is a
         ratio: the variance of ``image - denoised`` in the most structured quarter of the blocks of
-        8 x 8 pixels, divided by that in the flattest quarter. Masked and clipped pixels do
-        not count, nor does the commonest constant area, such as that around a scan. NaN if fewer
-        than 16 blocks are nearly free of these, or if nothing was removed from the flattest ones.
+        8 x 8 pixels, divided by the median one in the flattest quarter. Masked and clipped pixels
+        do not count, nor does the commonest constant area, such as that around a scan, nor do
+        blocks of a kurtosis above 16, from which a single pixel was removed. NaN if fewer than 16
+        blocks are left, or if nothing was removed from the flattest ones.
     kurtosis : float
         About 3 if only noise was removed, or up to 5.5 if it was white and clipped; mostly more if
         lines or dots were removed as well, and below 2.1 if a pattern of two values was. It is the
         fourth moment of ``image - denoised`` in blocks of 8 x 8 pixels, divided by the squared
         variance: the mean over the blocks, weighted by their variance. Blocks with masked pixels do
-        not count. NaN if fewer than 16 blocks are left.
+        not count, nor do those with a value above 16. NaN if fewer than 16 are left.
     amount : float
         Root mean square of ``image - denoised``, divided by that of the noise. About 1 or less if
         only noise was removed. NaN if `sigma` is not given, is 0 or is Rician noise, whose mean is
@@ -204,9 +205,8 @@ def structure_removed(image: Image, denoised, noise: NoiseModel | None) -> float
         expected = _variances_of_blocks(filtered, noise)[chosen]
         expected = np.maximum(expected, _LEAST_VARIANCE * (expected.mean() or 1.0))
     order = np.argsort(structure, kind="stable")
-    flattest, strongest = (
-        removed[own].mean() / expected[own].mean() for own in (order[:part], order[-part:])
-    )
+    strongest = removed[order[-part:]].mean() / expected[order[-part:]].mean()
+    flattest = np.median(removed[order[:part]] / expected[order[:part]])
     return float(strongest / flattest) if flattest > 0 else float("nan")
 
 

@@ -15,6 +15,7 @@ from nnk_image.base.parallel import one_blas_thread
 from nnk_image.noise.blocks import SIDE, constant_pixels, is_drawing, usable_pixels
 from nnk_image.noise.clipping import few_values
 from nnk_image.noise.fit import model_of
+from nnk_image.noise.isolated import without_isolated_pixels
 from nnk_image.noise.levels import noise_of_levels
 from nnk_image.noise.model import PER_CHANNEL, NoiseModel
 from nnk_image.noise.photons import photon_noise
@@ -94,7 +95,7 @@ def estimate_noise(
     Notes
     -----
     The noise is measured in the flattest blocks of the image. Variation that all of them share
-    counts as noise, unless it looks like texture. Fine texture that covers the whole image cannot
+    counts as noise, unless it looks like texture. Isolated pixels, such as hot ones, do not count. Fine texture that covers the whole image cannot
     be distinguished from noise with certainty. In such cases, specify `kind`, or check the result
     of denoising with `check_residual`.
 
@@ -138,7 +139,8 @@ def estimate_noise(
             raise ValueError(f"uneven=True is for kind='white' or 'rician', not {kind!r}")
         checked = check_image(image, channel_axis, mask)
         return noise_of_levels(checked, kind == "rician", uneven)
-    return estimated_noise(check_image(image, channel_axis, mask), kind)[0]
+    checked = without_isolated_pixels(check_image(image, channel_axis, mask))
+    return estimated_noise(checked, kind)[0]
 
 
 def estimated_noise(

@@ -87,4 +87,4 @@ def white_trust(scales):
 
 def _strength(variance, contrast):
     """Return the logarithm of a level over what counts as strong in this contrast; at least 0."""
-    return max(0.0, float(np.log(np.sqrt(variance) / (_STRONG * max(contrast, 1e-12)))))
+    return float(np.log(max(1.0, np.sqrt(variance) / (_STRONG * max(contrast, 1e-12)))))

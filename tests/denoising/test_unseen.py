@@ -129,6 +129,16 @@ def test_interpolated_noise(name, kind):
     assert psnr(clean, denoise(noisy)) > psnr(clean, noisy) + 11
 
 
+@pytest.mark.parametrize("name", ["brick.png", "camera.png", "coins.png"])
+def test_hot_and_dead_pixels_change_nothing_elsewhere(name):
+    clean, noisy, _ = correlated(name, 12)
+    broken = np.random.default_rng(seed_of(name, 12)).random(clean.shape[:2]) < 0.001
+    with_broken = noisy.copy()
+    with_broken[broken] = np.where(noisy[broken] < 128, 255, 0)
+    scores = [psnr(clean[~broken], denoise(a)[~broken]) for a in (noisy, with_broken)]
+    assert scores[1] > scores[0] - MOST_LOST
+
+
 @pytest.mark.parametrize("filter_name", ["cosine", "hann", "ramp"])
 def test_tomographic_reconstruction(filter_name):
     """The noise is correlated, and the image is constant around the object."""

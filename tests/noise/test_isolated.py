@@ -1,0 +1,83 @@
+"""Tests of leaving out isolated pixels, such as hot ones."""
+
+import numpy as np
+import pytest
+from scipy.ndimage import generic_filter
+
+from nnk_image import denoise, estimate_noise, standard_image
+from nnk_image.base.image import check_image
+from nnk_image.noise.isolated import without_isolated_pixels
+
+SHAPES = [((64, 80), None), ((64, 80, 3), -1), ((3, 64, 80), 0), ((4, 64, 80), None)]
+"""Shapes of images and the axis of their channels."""
+
+
+def noise_with_defects(shape, axis, value, seed=0):
+    """Return white noise, and the places of pixels that have a value of their own."""
+    rng = np.random.default_rng(seed)
+    image = rng.normal(100, 5, shape)
+    places = np.zeros(np.delete(shape, axis) if axis is not None else shape, bool)
+    places[..., 3::9, 5::9] = True
+    np.moveaxis(image, -1 if axis is None else axis, -1)[places] = value
+    return image, places
+
+
+@pytest.mark.parametrize("value", [400, -200])
+@pytest.mark.parametrize(("shape", "axis"), SHAPES)
+def test_hot_and_dead_pixels_are_left_out(shape, axis, value):
+    image, places = noise_with_defects(shape, axis, value)
+    checked = without_isolated_pixels(check_image(image, axis))
+    np.testing.assert_array_equal(checked.valid, ~places)
+    assert 60 < checked.low < checked.high < 140
+
+
+@pytest.mark.parametrize(("shape", "axis"), SHAPES)
+def test_without_isolated_pixels_nothing_changes(shape, axis):
+    image = check_image(np.random.default_rng(1).normal(0, 1, shape), axis)
+    assert without_isolated_pixels(image) is image
+
+
+def test_masked_pixels_stay_masked():
+    image, places = noise_with_defects((64, 80), None, 200)
+    image[:20], mask = np.nan, np.arange(64)[:, None] >= np.full(80, 20)
+    checked = without_isolated_pixels(check_image(image, None, mask))
+    np.testing.assert_array_equal(checked.valid, mask & ~places)
+
+
+@pytest.mark.parametrize("peak", [0.003, 0.03, 0.3, 3])
+def test_photons_are_kept(peak):
+    image = check_image(np.random.default_rng(2).poisson(peak * standard_image("camera") / 255))
+    assert without_isolated_pixels(image) is image
+
+
+def test_definition():
+    """Two and a half times the range of the neighbors, or the upper quartile of the ranges."""
+    image = np.random.default_rng(3).standard_t(2, (60, 70))
+    around = np.ones((3, 3), bool)
+    around[1, 1] = False
+    high, low = (generic_filter(image, of, footprint=around, mode="mirror") for of in (max, min))
+    bound = 2.5 * np.maximum(high - low, np.quantile(high - low, 0.75))
+    expected = (image > high + bound) | (image < low - bound)
+    assert 5 < np.count_nonzero(expected) < 100
+    np.testing.assert_array_equal(without_isolated_pixels(check_image(image)).valid, ~expected)
+
+
+def test_they_are_returned_unchanged_and_do_not_count():
+    image, places = noise_with_defects((128, 128), None, 250)
+    denoised = denoise(image)
+    np.testing.assert_array_equal(denoised[places], 250)
+    assert np.std(denoised[~places]) < 1
+    assert estimate_noise(image).sigma[0] == pytest.approx(5, rel=0.1)
+
+
+@pytest.mark.parametrize("shape", [(2, 40), (40, 2), (1, 1)])
+def test_images_without_neighbors(shape):
+    image = check_image(np.random.default_rng(4).random(shape))
+    assert without_isolated_pixels(image) is image
+
+
+def test_constant_image_with_spikes_and_a_mask():
+    rng = np.random.default_rng(276)
+    image = np.full((15, 13, 13), 7.0) + (rng.random((15, 13, 13)) < 0.02) * 100
+    mask = rng.random(image.shape) < 0.5
+    assert np.isfinite(estimate_noise(image, mask=mask, spacing=1).sigma).all()
