@@ -95,9 +95,9 @@ def estimate_noise(
     Notes
     -----
     The noise is measured in the flattest blocks of the image. Variation that all of them share
-    counts as noise, unless it looks like texture. Isolated pixels, such as hot ones, do not count. Fine texture that covers the whole image cannot
-    be distinguished from noise with certainty. In such cases, specify `kind`, or check the result
-    of denoising with `check_residual`.
+    counts as noise, unless it looks like texture. Isolated pixels, such as hot ones, do not count.
+    Fine texture that covers the whole image cannot be distinguished from noise with certainty. In
+    such cases, specify `kind`, or check the result of denoising with `check_residual`.
 
     References
     ----------
