@@ -11,7 +11,7 @@ from nnk_image.noise.clipping import few_values
 
 _LEAST_DISTANCE = 2.5
 """Distance of an isolated pixel from the nearest value of its neighbors, in units of their range,
-or of a large range in the image if that is more. Normal noise is hardly ever as far: not once in 30
+or of a large range in the slice if that is more. Normal noise is hardly ever as far: not once in 30
 million pixels."""
 
 _LARGE = 0.75  # quantile of the ranges above 0
@@ -24,7 +24,11 @@ def without_isolated_pixels(image: Image) -> Image:
     inside = image.pixels if image.valid is None else image.pixels[image.valid]
     if few_values(inside) is not None:  # counts: in the dark, photons are isolated
         return image
-    isolated = _isolated(filled(image.pixels, image.valid), image)
+    isolated = np.zeros(image.shape, bool)
+    for index in np.ndindex(image.shape[:-2]):
+        own = None if image.valid is None else image.valid[index]
+        if own is None or own.any():
+            isolated[index] = _isolated(filled(image.pixels[index], own), image)
     if not isolated.any():
         return image
     valid = ~isolated if image.valid is None else image.valid & ~isolated
@@ -34,22 +38,22 @@ def without_isolated_pixels(image: Image) -> Image:
 
 
 def _isolated(pixels: Array, image: Image) -> Bools:
-    """Return which pixels are far above, or below, all eight neighbors in their slice."""
-    luminance = np.zeros(image.shape, image.dtype)
-    for channel in np.moveaxis(pixels, -1, 0):  # divided first: the sum of large ones overflows
-        luminance += np.divide(channel, image.half_range * image.channels, dtype=image.dtype)
+    """Return which of (H, W, C) pixels of a slice are far above, or below, all eight neighbors."""
+    luminance, unit = np.zeros(pixels.shape[:2], np.float32), image.half_range * image.channels
+    for channel in np.moveaxis(pixels, -1, 0):
+        luminance += np.subtract(channel, image.center, dtype=image.dtype) / unit
     low, high = _around(luminance, np.minimum), _around(luminance, np.maximum)
     ranges = high - low
-    large = np.quantile(ranges[ranges > 0], _LARGE).astype(image.dtype)
+    positive = ranges[ranges > 0]
+    large = np.float32(np.quantile(positive, _LARGE)) if positive.size else 0
     distance = np.maximum(luminance - high, low - luminance)
     return distance > _LEAST_DISTANCE * np.maximum(ranges, large)
 
 
 def _around(values: Array, of: np.ufunc) -> Array:
     """Return the minimum, or the maximum, of the eight neighbors of each pixel."""
-    padded = np.pad(values, [(0, 0)] * (values.ndim - 2) + [(1, 1), (1, 1)], mode="reflect")
-    rows = of(padded[..., :-2], padded[..., 2:])
-    found = of(rows[..., :-2, :], rows[..., 2:, :])
-    of(found, rows[..., 1:-1, :], out=found)
-    middle = padded[..., 1:-1]
-    return of(of(found, middle[..., :-2, :], out=found), middle[..., 2:, :], out=found)
+    padded = np.pad(values, 1, mode="reflect")
+    beside = of(padded[:, :-2], padded[:, 2:])
+    found = of(beside[:-2], beside[2:])
+    of(found, beside[1:-1], out=found)
+    return of(of(found, padded[:-2, 1:-1], out=found), padded[2:, 1:-1], out=found)

@@ -44,6 +44,16 @@ def test_masked_pixels_stay_masked():
     np.testing.assert_array_equal(checked.valid, mask & ~places)
 
 
+def test_slices_of_a_volume_may_be_masked_or_constant():
+    image, places = noise_with_defects((4, 64, 80), None, 400)
+    image[0], image[1] = np.nan, 7
+    mask = np.isfinite(image)
+    expected = mask & ~places
+    expected[1] = True
+    checked = without_isolated_pixels(check_image(image, None, mask))
+    np.testing.assert_array_equal(checked.valid, expected)
+
+
 @pytest.mark.parametrize("peak", [0.003, 0.03, 0.3, 3])
 def test_photons_are_kept(peak):
     image = check_image(np.random.default_rng(2).poisson(peak * standard_image("camera") / 255))
