@@ -237,9 +237,9 @@ def kurtosis_removed(image: Image, denoised) -> float:
 def _moments(blocks):
     """Return the variance of each block, and its kurtosis, which is 0 if the block is constant."""
     squares = (blocks - blocks.mean(axis=1, keepdims=True)) ** 2
-    variances, fourth_moments = squares.mean(axis=1), (squares * squares).mean(axis=1)
-    kurtosis = np.zeros_like(variances)
-    return variances, np.divide(fourth_moments, variances**2, out=kurtosis, where=variances > 0)
+    variances = squares.mean(axis=1, keepdims=True)
+    np.divide(squares, variances, out=squares, where=variances > 0)  # before they are squared
+    return variances[:, 0], (squares * squares).mean(axis=1)
 
 
 def _luminance(image: Image, pixels):

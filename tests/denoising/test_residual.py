@@ -355,6 +355,15 @@ def test_low_counts_stored_in_color_are_denoised(gain):
     assert errors[1] < 0.2 * errors[0]
 
 
+@pytest.mark.parametrize("weak", [1e-12, 1e-16])
+def test_hardly_anything_was_removed_in_a_part(weak):
+    """In float32, the square of the variance is 0 there."""
+    noisy = np.random.default_rng(4).normal(0, 0.1, (128, 128)).astype(np.float32)
+    noisy[:, :64] *= weak
+    check = check_residual(noisy, np.zeros_like(noisy))
+    assert check.kurtosis == pytest.approx(3, abs=0.2)
+
+
 def test_more_than_the_noise_was_removed():
     rng = np.random.default_rng(9)
     clean = standard_image("camera")
