@@ -309,8 +309,20 @@ def require_per_pixel(
 
 
 def filled(pixels: Array, valid: Bools | None) -> Array:
-    """Return (..., C) pixels with masked ones replaced by the nearest valid ones."""
+    """Return (..., C) pixels with masked ones replaced by valid ones, so that noise is still noise.
+
+    Areas mirror the pixels around them. A pixel whose mirror image is masked too, or outside of the
+    image, gets the value of the nearest valid one.
+    """
     if valid is None:
         return pixels
     nearest = distance_transform_edt(~valid, return_distances=False, return_indices=True)
-    return pixels[tuple(nearest)]
+    result, nearest = pixels[tuple(nearest)], nearest[:, ~valid]
+    masked = np.array(np.nonzero(~valid), nearest.dtype)
+    away = masked - nearest
+    mirrored = nearest - away + np.sign(away)
+    sizes = np.array(valid.shape)[:, None]
+    usable = np.all((mirrored >= 0) & (mirrored < sizes), axis=0)
+    usable[usable] = valid[tuple(mirrored[:, usable])]
+    result[tuple(masked[:, usable])] = pixels[tuple(mirrored[:, usable])]
+    return result

@@ -14,8 +14,8 @@ from nnk_image.base.image import Image, check_image, filled, require_per_pixel, 
 from nnk_image.base.parallel import one_blas_thread
 from nnk_image.noise.blocks import SIDE, constant_pixels, is_drawing, usable_pixels
 from nnk_image.noise.clipping import few_values
+from nnk_image.noise.defects import without_defects
 from nnk_image.noise.fit import model_of
-from nnk_image.noise.isolated import without_isolated_pixels
 from nnk_image.noise.levels import noise_of_levels
 from nnk_image.noise.model import PER_CHANNEL, NoiseModel
 from nnk_image.noise.photons import photon_noise
@@ -95,7 +95,8 @@ def estimate_noise(
     Notes
     -----
     The noise is measured in the flattest blocks of the image. Variation that all of them share
-    counts as noise, unless it looks like texture. Isolated pixels, such as hot ones, do not count.
+    counts as noise, unless it looks like texture. Isolated pixels, such as hot ones, and pixels
+    without data, such as a border of zeros far from all other values, do not count.
     Fine texture that covers the whole image cannot be distinguished from noise with certainty. In
     such cases, specify `kind`, or check the result of denoising with `check_residual`.
 
@@ -139,7 +140,7 @@ def estimate_noise(
             raise ValueError(f"uneven=True is for kind='white' or 'rician', not {kind!r}")
         checked = check_image(image, channel_axis, mask)
         return noise_of_levels(checked, kind == "rician", uneven)
-    checked = without_isolated_pixels(check_image(image, channel_axis, mask))
+    checked = without_defects(check_image(image, channel_axis, mask))
     return estimated_noise(checked, kind)[0]
 
 
@@ -287,7 +288,7 @@ def _plane(image: Image) -> Image:
     """Return an image of two axes, in C order so that sums do not depend on the memory layout.
 
     Of a volume, some slices are placed one below the other, with a masked row between them. Masked
-    pixels get the values of the nearest valid ones. ValueError if there is no room for a block.
+    pixels get the values of valid ones nearby. ValueError if there is no room for a block.
     """
     height, width = image.shape[-2:]
     if min(height, width) < SIDE and image.low < image.high:
