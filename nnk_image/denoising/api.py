@@ -30,9 +30,9 @@ from nnk_image.denoising.residual import (
 )
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.clipping import Extremes, unclip
+from nnk_image.noise.defects import without_defects
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import given_noise, many_below_offset
-from nnk_image.noise.isolated import without_isolated_pixels
 from nnk_image.noise.model import NoiseModel, PerChannel, with_levels
 from nnk_image.noise.trust import CLEAR
 
@@ -71,8 +71,8 @@ def denoise(
         what is removed does not look like noise to `check_residual`, the image is denoised again as
         if the noise were uncorrelated, or left unchanged if that does not look like noise either.
         If the estimated noise is neither white nor Poisson noise, the result is then corrected by
-        `correct_bias`. Isolated pixels far from all their neighbors, such as hot ones, are returned
-        unchanged.
+        `correct_bias`. Isolated pixels far from all their neighbors, such as hot ones, and pixels
+        without data, whose value is far from all others, are returned unchanged.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes five to nine
         times as long, and three times for volumes, for 0.1 to 0.2 dB. 'sgw' links each pixel to
@@ -209,7 +209,7 @@ def denoise_and_report(
         return denoise_image(checked, noise, method, relative, n_jobs, progress, guide)
 
     if sigma is None:
-        checked = without_isolated_pixels(checked)
+        checked = without_defects(checked)
         noise, trust = estimated_noise(checked)
     else:
         noise, trust = given_noise(sigma, checked), 0.0

@@ -21,9 +21,9 @@ from nnk_image.denoising.pipeline import denoise_pixels, plan, without_single_ax
 from nnk_image.denoising.statistics import Statistics
 from nnk_image.io.arrays import write
 from nnk_image.noise.clipping import unclip
+from nnk_image.noise.defects import without_isolated_pixels
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import check_magnitudes, given_noise
-from nnk_image.noise.isolated import without_isolated_pixels
 from nnk_image.noise.model import NoiseModel, with_levels
 from nnk_image.noise.slices import SLAB
 

@@ -1,8 +1,10 @@
-"""Isolated pixels, such as hot ones, which are neither noise nor part of a structure.
+"""Pixels that show nothing of the scene: isolated ones, such as hot pixels, and those without data.
 
-A few of them in a thousand would dominate the statistics of the noise, and the filter would spread
-them over their neighbors. So they are left out, like masked pixels, where noise is estimated.
+A few of them would dominate the statistics of the noise, and the filter would spread them over
+their neighbors. So they are left out, like masked pixels, where noise is estimated.
 """
+
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +17,10 @@ or of a large range in the slice if that is more. Normal noise is hardly ever as
 million pixels."""
 
 _LARGE = 0.75  # quantile of the ranges above 0
+
+_FEWEST, _FEWEST_NEAR = 16, 16
+"""Least number of pixels without data, and of different values that lie less than twice as far from
+theirs as the nearest one does. Noise leaves no such gap beside a value at which it is clipped."""
 
 
 def without_isolated_pixels(image: Image) -> Image:
@@ -29,9 +35,39 @@ def without_isolated_pixels(image: Image) -> Image:
         own = None if image.valid is None else image.valid[index]
         if own is None or own.any():
             isolated[index] = _isolated(filled(image.pixels[index], own), image)
-    if not isolated.any():
+    return _without(image, isolated)
+
+
+def without_defects(image: Image) -> Image:
+    """Return the image without pixels that have no data, and then without its isolated pixels.
+
+    The former all have the same value, such as 0 or -9999, and a gap separates it from the others.
+    Registration and mosaics fill places without data in this way.
+    """
+    inside = image.pixels if image.valid is None else image.pixels[image.valid]
+    channels = np.moveaxis(inside, -1, 0)
+    for extremes in zip(*((channel.min(), channel.max()) for channel in channels), strict=True):
+        if all(map(_is_apart, channels, extremes)):
+            image = _without(image, np.all(image.pixels == np.array(extremes), axis=-1))
+    return without_isolated_pixels(image)
+
+
+def _is_apart(values: Array, extreme: Any) -> bool:
+    """Whether a gap separates their smallest or largest value, which many have, from the others."""
+    others = values[values != extreme]
+    if not 0 < others.size <= values.size - _FEWEST:
+        return False
+    distances = np.abs(np.subtract(others, extreme, dtype=np.float64))
+    with np.errstate(over="ignore"):
+        near = others[distances < 2 * distances.min()]
+    return len(np.unique(near)) >= _FEWEST_NEAR
+
+
+def _without(image: Image, defects: Bools) -> Image:
+    """Return the image with a mask that leaves out the `defects`, if there are any."""
+    if not defects.any():
         return image
-    valid = ~isolated if image.valid is None else image.valid & ~isolated
+    valid = ~defects if image.valid is None else image.valid & ~defects
     axis = image.channel_axis
     pixels = image.pixels[..., 0] if axis is None else np.moveaxis(image.pixels, -1, axis)
     return check_image(pixels, axis, valid)

@@ -1,4 +1,4 @@
-"""Tests of leaving out isolated pixels, such as hot ones."""
+"""Tests of leaving out isolated pixels, such as hot ones, and pixels without data."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from scipy.ndimage import generic_filter
 
 from nnk_image import denoise, estimate_noise, standard_image
 from nnk_image.base.image import check_image
-from nnk_image.noise.isolated import without_isolated_pixels
+from nnk_image.noise.defects import without_defects, without_isolated_pixels
 
 SHAPES = [((64, 80), None), ((64, 80, 3), -1), ((3, 64, 80), 0), ((4, 64, 80), None)]
 """Shapes of images and the axis of their channels."""
@@ -91,3 +91,54 @@ def test_constant_image_with_spikes_and_a_mask():
     image = np.full((15, 13, 13), 7.0) + (rng.random((15, 13, 13)) < 0.02) * 100
     mask = rng.random(image.shape) < 0.5
     assert np.isfinite(estimate_noise(image, mask=mask, spacing=1).sigma).all()
+
+
+# --- pixels without data -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [0, -9999, 65535, 3e38])
+@pytest.mark.parametrize(("shape", "axis"), SHAPES)
+def test_pixels_without_data_are_left_out(shape, axis, value):
+    image = np.random.default_rng(5).normal(100, 5, shape).astype(np.float32)
+    pixels = image if axis is None else np.moveaxis(image, axis, -1)
+    valid = np.full(np.delete(shape, axis) if axis is not None else shape, True)
+    valid[..., :7] = valid[..., 20:22, :] = False
+    pixels[~valid] = value
+    checked = without_defects(check_image(image, axis))
+    np.testing.assert_array_equal(checked.valid, valid)
+    assert 60 < checked.low < checked.high < 140
+
+
+def test_uncovered_borders_change_nothing_elsewhere():
+    rng = np.random.default_rng(6)
+    light = 50 * (standard_image("camera")[:160, :160] / 255.0) ** 2
+    image = np.rint(100 + 2 * rng.poisson(light) + rng.normal(0, 3, light.shape)).astype(np.uint16)
+    valid = np.pad(np.full((145, 150), True), ((6, 9), (10, 0)))
+    image[~valid] = 0
+    denoised = denoise(image)
+    np.testing.assert_array_equal(denoised, denoise(image, mask=valid))
+    np.testing.assert_array_equal(denoised[~valid], 0)
+    assert estimate_noise(image).gain[0] == pytest.approx(2, rel=0.2)
+
+
+@pytest.mark.parametrize("values", [np.uint8, np.float32])
+@pytest.mark.parametrize("sigma", [2, 20, 60])
+def test_clipped_values_are_data(values, sigma):
+    """At a limit at which noise is clipped there is no gap."""
+    clean = 1.4 * standard_image("camera").astype(float) - 50
+    image = (clean + np.random.default_rng(7).normal(0, sigma, clean.shape)).clip(0, 255)
+    checked = check_image(np.rint(image).astype(values) if values is np.uint8 else image)
+    assert without_defects(checked) is without_isolated_pixels(checked) is checked
+
+
+@pytest.mark.parametrize("gain", [1, 37])
+@pytest.mark.parametrize("peak", [0.03, 3, 30, 300])
+def test_darkness_is_data(peak, gain):
+    image = gain * np.random.default_rng(8).poisson(peak / 255.0 * standard_image("camera"))
+    checked = check_image(image)
+    assert without_defects(checked) is without_isolated_pixels(checked)
+
+
+def test_two_values_are_data():
+    checked = check_image(255 * (standard_image("camera") > 100).astype(np.uint8))
+    assert without_defects(checked) is checked
