@@ -16,7 +16,6 @@ from nnk_image.noise.autocovariance import correlation_of
 from nnk_image.noise.blocks import SIDE, U, V
 from nnk_image.noise.brightness import CHANGE, Line
 from nnk_image.noise.given import many_below_offset
-from nnk_image.noise.levels import UNCERTAINTY
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 from nnk_image.noise.scale import Scale, cosines
 from nnk_image.noise.trust import two_values, white_trust
@@ -29,7 +28,6 @@ _MOST_RAISED = 100  # limit of the factor that raises their variances: they are 
 _NEGLIGIBLE = 0.04  # correlation below which noise counts as white
 _LEAST_FACTOR = 0.1  # least level at any brightness, relative to the typical one
 _STANDARD_ERRORS = 2  # a block is negative if its mean is so many standard errors below 0
-_UNCERTAINTY = UNCERTAINTY, 0.3  # relative errors of the levels of white and of correlated noise
 
 
 def model_of(
@@ -45,7 +43,6 @@ def model_of(
     independent *= trusted if image.channels == 1 else noise
     left = (most - independent.mean()) / image.channels
     shared = max(0.0, min(trusted * full.shared_white, left))
-    white = independent + shared
     in_opponent = matrix**2 @ independent
     in_opponent[0] += image.channels * shared
     correlated = _correlated_part(scales, in_opponent, factor)
@@ -58,11 +55,10 @@ def model_of(
     sigma = np.sqrt(np.diagonal(covariance[..., _REACH, _REACH]))
     if sigma.max() < LEAST_NOISE:
         return NoiseModel([0.0] * image.channels)
-    shares = np.array([1, 1 - white.sum() / (sigma @ sigma)])
     model = NoiseModel(
         image.half_range * sigma,
         correlation=_correlation(covariance),
-        uncertainty=float(np.linalg.norm(_UNCERTAINTY * shares)),
+        uncertainty=full.uncertainty,
     )
     if kind == "white":
         return model

@@ -27,7 +27,7 @@ from nnk_image.noise.brightness import Line, weighted_medians
 
 Chosen = list[list[npt.NDArray[np.intp]]]  # blocks in which each part is measured, for each bin
 
-_LEAST_PIXELS = SIDE**2, (4 * SIDE) ** 2, (8 * SIDE) ** 2
+_LEAST_PIXELS = SIDE**2, (2 * SIDE) ** 2, (8 * SIDE) ** 2
 """Pixels outside constant areas that an image must have at full, half and quarter size to be
 measured there."""
 
@@ -58,6 +58,11 @@ _TWO_VALUES = 0.15, 0.2
 _COLORED = 0.2, 0.4
 """Standard deviations of the logarithm of a spectrum: that of white noise, and one from which it is
 clearly not that of white noise."""
+
+_OF_ALL, _OF_BLOCK, _BEYOND_WHITE = 0.03, 0.3, 0.35
+"""Standard errors of the level: the least one, that in a single block, and the one for the part of
+the variance that is not white noise. About two thirds of the errors are smaller than stated, on
+photographs of 24 to 256 pixels with simulated noise, and on real ones."""
 
 _INDEPENDENT_RATIO = 3.0
 """Ratio of the variances of white noise in luminance and chroma, up to which channels count as
@@ -98,6 +103,7 @@ class Scale:
     turns: float  # how much the direction of the luminance's low frequencies changes from bin to
     # bin; 0 for noise, whose spectrum is the same in all bins
     two_values: float  # how clearly the luminance has two values, as in text; 0 for noise, up to 1
+    disjoint: float  # number of blocks, if they did not overlap
 
     @classmethod
     def of(
@@ -152,6 +158,7 @@ class Scale:
             elasticity=_elasticity(whitened, luminance, directions),
             turns=turns,
             two_values=_two_values(coefficients[:, 0], bins, levels[0] / len(matrix), spectra[0]),
+            disjoint=disjoint,
         )
 
     @property
@@ -168,6 +175,13 @@ class Scale:
     def typical_white(self) -> Floats:
         """(C,) medians of the variances of white noise over the bins."""
         return weighted_medians(self.white, self.certainty)
+
+    @property
+    def uncertainty(self) -> float:
+        """Relative standard error of the level, which grows with the share beyond white noise."""
+        share = np.clip(1 - self.typical_white.mean() / max(self.typical[0], 1e-24), 0, 1)
+        of_blocks = _OF_BLOCK / np.sqrt(max(self.disjoint, 1.0))
+        return float(np.linalg.norm([_OF_ALL, of_blocks, _BEYOND_WHITE * share]))
 
     @property
     def most_luminance(self) -> Floats:

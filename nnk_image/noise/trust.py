@@ -15,6 +15,9 @@ _STRONG = 0.02  # level, relative to the contrast of an image, from which noise 
 _LEAST_TRUST = 0.05  # least share of the white part that counts as noise
 _TYPICAL_CHROMA = 0.22  # level of the chroma, relative to the luminance, for which its feature is 0
 _LEAST_SHARE = 0.02  # least share of a variance that counts as beyond white noise
+_FEWEST_BLOCKS = (
+    16  # least number of blocks that may be text: in fewer, one edge has two values too
+)
 
 
 def features(scales):
@@ -74,7 +77,8 @@ def correlated_trust(scales):
 
 def two_values(scales):
     """Return how clearly an image is text, at full or at half the size, where noise is weaker."""
-    return max(scale.two_values for scale in scales[:2])
+    large = (scale.two_values for scale in scales[:2] if scale.disjoint >= _FEWEST_BLOCKS)
+    return max(large, default=0.0)
 
 
 def white_trust(scales):

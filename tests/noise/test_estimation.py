@@ -34,6 +34,26 @@ def as_8_bit(image):
 # --- white noise -------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("side", [24, 40, 80])
+def test_the_uncertainty_includes_most_errors(side):
+    """In small images too, which have few blocks."""
+    models = [
+        estimate_noise(100 + np.random.default_rng(seed).normal(0, 10, (side, side)), kind="white")
+        for seed in range(40)
+    ]
+    errors = np.array([abs(model.sigma[0] / 10 - 1) / model.uncertainty for model in models])
+    assert np.mean(errors < 1) > 0.6
+    assert np.mean(errors < 2) > 0.9
+    assert np.median(errors) > 0.1
+
+
+def test_the_uncertainty_of_correlated_noise_is_larger():
+    white, correlated = (
+        estimate_noise(with_noise(MOON, 15, kernel)) for kernel in ("white", "binomial")
+    )
+    assert white.uncertainty < 0.1 < correlated.uncertainty
+
+
 @pytest.mark.parametrize("sigma", [0.1, 1, 30])
 def test_pure_white_noise(sigma):
     model = estimate_noise(np.random.default_rng(2).normal(100, sigma, (256, 256)))
