@@ -61,8 +61,8 @@ clearly not that of white noise."""
 
 _OF_ALL, _OF_BLOCK, _BEYOND_WHITE = 0.03, 0.3, 0.35
 """Standard errors of the level: the least one, that in a single block, and the one for the part of
-the variance that is not white noise. About two thirds of the errors are smaller than stated, on
-photographs of 24 to 256 pixels with simulated noise, and on real ones."""
+the variance that is not white noise. Two thirds of the errors or more are smaller than stated, on
+photographs of 24 to 512 pixels with simulated and with real noise."""
 
 _INDEPENDENT_RATIO = 3.0
 """Ratio of the variances of white noise in luminance and chroma, up to which channels count as
