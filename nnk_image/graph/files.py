@@ -12,9 +12,10 @@ from scipy.sparse import csr_array
 
 from nnk_image.base.atomic import atomic_output
 from nnk_image.base.checks import check_positive
+from nnk_image.base.geometry import strides_of
 from nnk_image.base.image import MOST_AXES, Array, check_spacing
 from nnk_image.graph.planes import StoredEdges
-from nnk_image.graph.window import check_window
+from nnk_image.graph.window import check_window, sides_of
 
 FORMAT = "nnk_image.ImageGraph 1"
 """Value of the entry `format` in a graph's file."""
@@ -108,16 +109,18 @@ def _matrix_of(file: Mapping[str, Array], n_nodes: int) -> csr_array:
 def _check_edges(matrix: csr_array, parts: Mapping[str, Any]) -> None:
     """Raise ValueError if the edges contradict the other entries of the file."""
     shape, valid = parts["shape"], parts["valid"]
-    degree = np.diff(matrix.indptr)
-    rows = np.repeat(np.arange(len(degree)), degree)
-    start, end = (np.stack(np.unravel_index(i, shape), -1) for i in (rows, matrix.indices))
-    steps = end - start
-    if (abs(steps) > np.array(parts["window"]) // 2).any():
-        raise ValueError("an edge leaves the window")
-    if not steps.any(axis=-1).all():
+    sides, degree = sides_of(parts["window"], len(shape)), np.diff(matrix.indptr)
+    rows = np.repeat(np.arange(len(degree), dtype=matrix.indices.dtype), degree)
+    if (rows == matrix.indices).any():
         raise ValueError("a self loop")
-    if not parts["directed"] and (matrix - matrix.T).nnz:
-        raise ValueError("an undirected graph must be symmetric")
+    for side, stride, n in zip(sides, strides_of(shape), shape, strict=True):  # one axis at a time
+        start, end = (i // stride % n for i in (rows, matrix.indices))
+        if (abs(end - start) > side // 2).any():
+            raise ValueError("an edge leaves the window")
+    if not parts["directed"]:
+        one, other = ((m.indptr, m.indices, m.data) for m in (matrix, csr_array(matrix.T)))
+        if not all(map(np.array_equal, one, other)):
+            raise ValueError("an undirected graph must be symmetric")
     if valid is not None and (valid.dtype != bool or valid.shape != shape):
         raise ValueError("the mask does not fit the shape")
     if valid is not None and degree[~valid.ravel()].any():

@@ -4,6 +4,7 @@ import io
 import os
 import pickle
 import stat
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -63,6 +64,16 @@ def test_random_round_trips(tmp_path_factory, masked, directed):
 
 
 # --- saving ------------------------------------------------------------------------------
+
+
+def test_reading_takes_little_more_memory_than_the_graph(tmp_path):
+    graph = bilateral_graph(np.zeros((80, 80)), sigma_f=1)
+    graph.save(tmp_path / "graph.npz")
+    tracemalloc.start()
+    matrix = ImageGraph.load(tmp_path / "graph.npz").adjacency
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * (matrix.data.nbytes + matrix.indices.nbytes)
 
 
 def test_saving_is_all_or_nothing(tmp_path, monkeypatch):
