@@ -71,7 +71,8 @@ class GraphSpec:
         self.side = check_window(default if window is None else window, len(shape))
         distances = check_spacing(spacing, len(shape))
         self.spacing = None if spacing is None else distances
-        n_offsets = math.prod(sides_of(self.side, len(shape))) - 1
+        sides = zip(sides_of(self.side, len(shape)), shape, strict=True)
+        n_offsets = math.prod(min(side, 2 * n - 1) for side, n in sides) - 1
         _require_memory(image, channel_axis, n_offsets, kind)
         self.window, self.lines = window_on(shape, self.side, distances)
         self.sigma_d = check_positive("sigma_d", sigma_d, "spatial width in pixels")

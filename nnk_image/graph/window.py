@@ -104,9 +104,8 @@ def window_on(shape, window, spacing):
             "sigma_d in another unit"
         )
     radii = tuple(side // 2 for side in sides_of(window, len(shape)))
-    if len(shape) > 2:  # offsets longer than an axis link nothing
-        within = tuple(min(r, n - 1) for r, n in zip(radii, shape, strict=True))
-        radii = within if any(within) else radii  # a window cannot be empty
+    within = tuple(min(r, max(n - 1, 0)) for r, n in zip(radii, shape, strict=True))
+    radii = within if any(within) else radii  # longer offsets link nothing; a window is not empty
     lines = Lines.of(shape, radii)
     return _window(radii, spacing, lines.strides, lines.border), lines
 

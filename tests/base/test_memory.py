@@ -70,6 +70,7 @@ def test_graphs_too_large_for_memory_are_refused(monkeypatch):
     assert image_graph(image).n_nodes == 512 * 512
     with pytest.raises(MemoryError, match=r"bilateral graph of an image of shape 512x512 needs"):
         bilateral_graph(image)
+    assert bilateral_graph(image.reshape(-1, 1)).n_nodes == 512 * 512  # 10 neighbors, not 120
     # The early check assumes the fewest edges possible; this image has more.
     monkeypatch.setattr(memory, "SMALL", 1 << 20)
     monkeypatch.setattr(memory, "available", lambda: 22 << 20)

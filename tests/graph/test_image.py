@@ -1,5 +1,6 @@
 """Tests of how graphs read images: memory layouts, masks, data ranges and refused input."""
 
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -180,9 +181,9 @@ def test_sigma_f_beyond_the_data_range_is_warned_about(build):
 
 
 @both
-@pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0)])
+@pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0), (0, 5, 5), (5, 5, 0)])
 def test_images_without_pixels_are_refused(shape, build):
-    with pytest.raises(ValueError, match=rf"no pixel: shape \({shape[0]}, {shape[1]}\)"):
+    with pytest.raises(ValueError, match=f"no pixel: shape {re.escape(str(shape))}"):
         build(np.zeros(shape))
     with pytest.raises(ValueError, match="no pixel"):
         build(np.zeros((*shape, 3)), channel_axis=-1)

@@ -64,6 +64,12 @@ def test_near_pass_tests_each_offset_against_all_near_pruners(size):
         np.testing.assert_array_equal(np.unique(listed), np.nonzero(can_prune(size)[:N_NEAR, k])[0])
 
 
+@pytest.mark.parametrize("shape", [(500, 1), (1, 500), (500, 1, 1)])
+def test_offsets_longer_than_an_axis_are_left_out(shape):
+    window, _ = window_on(shape, 63, (1.0,) * len(shape))
+    assert len(window.offsets) == 62
+
+
 def test_spatial_kernel():
     window = window_of(7)
     for sigma_d in (0.5, 2.0, 13.0):
