@@ -133,7 +133,7 @@ class _Flow:
                 f"{matrix.dtype} arithmetic"
             )
         self._n_edges = len(tail)
-        self._rounding = np.finfo(matrix.dtype).eps * float(limit.sum(dtype=float))
+        self._rounding = float(np.finfo(matrix.dtype).eps) * float(limit.sum(dtype=float))
         self.shape = (self._n + self._n_edges + 1,)
         self._edges = _core.EdgeList(tail, head, matrix.indptr, of_node, limit, step)
 
