@@ -35,7 +35,8 @@ def sparse_adjacency(graph: Any) -> Any:
             f"an array of shape {array.shape} is no graph: an adjacency matrix is square and "
             "symmetric; pass image_graph(image) for an image, or nnk_graph(X) for points"
         )
-    return csr_array(array.astype(np.float32) if array.dtype == np.float16 else array)
+    dtype = np.float32 if array.dtype == np.float16 else array.dtype.newbyteorder("=")
+    return csr_array(array.astype(dtype, copy=False))
 
 
 def check_adjacency(adjacency):

@@ -117,8 +117,9 @@ def test_any_sparse_format_gives_the_same_graph(adjacency):
     assert not np.shares_memory(result.data, getattr(adjacency, "data", np.empty(0)))
 
 
-def test_float16_arrays_are_accepted():
-    np.testing.assert_array_equal(check_adjacency(PATH.astype(np.float16)).toarray(), PATH)
+@pytest.mark.parametrize("dtype", [np.float16, ">f8", ">f4", ">i2"])
+def test_arrays_of_types_that_scipy_refuses_are_accepted(dtype):
+    np.testing.assert_array_equal(check_adjacency(PATH.astype(dtype)).toarray(), PATH)
 
 
 @pytest.mark.parametrize("form", [sp.coo_array, sp.csr_array])
