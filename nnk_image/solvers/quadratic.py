@@ -53,8 +53,8 @@ def smooth(
     start : SolverInfo or array_like of the signal's shape, optional
         First guess of the result, finite; or the `SolverInfo` of an earlier call with the same
         graph and number of channels, to continue from there. It changes how many iterations are
-        needed, and the result only at nodes without a path to a known node: they keep it. Default:
-        the known values, and their mean at all other nodes.
+        needed, and the result only at nodes without a path to a known node: they are smoothed from
+        it, or keep it without links. Default: the known values, and their mean at all other nodes.
     tol : float
         Stop when the residual of the equations, each divided by its diagonal entry, relative to
         that of a zero signal, is at most this; default 1e-6.

@@ -53,8 +53,8 @@ def total_variation(
     start : SolverInfo or array_like of the signal's shape, optional
         First guess of the values that are not known, finite; its other values do not matter. Or the
         `SolverInfo` of an earlier call with the same graph and number of channels, to continue from
-        there. Nodes without a path to a known node keep the guess, clipped to the range of the
-        known values of their channel. Default: the mean of the known values.
+        there. Nodes without a path to a known node are smoothed from the guess, clipped to the
+        range of the known values of their channel. Default: the mean of the known values.
     tol : float
         Stop when the duality gap (a bound on the error of the objective), relative to the
         objective, is at most this; default 1e-4.
