@@ -132,7 +132,7 @@ class _Flow:
                 f"strength={problem.strength:g} is too large for a signal of this size, in "
                 f"{matrix.dtype} arithmetic"
             )
-        self._n_edges = len(tail)
+        self._n_edges, self._limit = len(tail), limit
         self._rounding = float(np.finfo(matrix.dtype).eps) * float(limit.sum(dtype=float))
         self.shape = (self._n + self._n_edges + 1,)
         self._edges = _core.EdgeList(tail, head, matrix.indptr, of_node, limit, step)
@@ -142,8 +142,8 @@ class _Flow:
         problem, known = self._problem, self._problem.known
         limits = float(values[known].min()), float(values[known].max())
         u = np.zeros(self._n_edges + 1, values.dtype)  # there is one more than edges
-        if start.shape == self.shape:
-            u[:] = start[self._n :]
+        if start.shape == self.shape:  # it may be the flow of a larger strength
+            np.clip(start[self._n : -1], -self._limit, self._limit, out=u[:-1])
         z, v, x = np.where(known, values, start[: self._n]), u.copy(), np.empty_like(values)
         error, count, age = self._error(z, u, x, values, limits), 0, 1.0
         while error > problem.tol and count < problem.max_iterations:

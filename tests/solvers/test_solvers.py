@@ -271,6 +271,18 @@ def test_warm_start_continues_where_a_call_ended(solver, part):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
+def test_warm_start_of_a_larger_strength_or_other_weights(solver):
+    """The flow of total variation once exceeded its limits, which counted as no error."""
+    noisy, graph = photograph()
+    info = solver(graph, noisy, 20.0, return_info=True)[1]
+    options = {"coordinates": graph.positions()} if solver is gglr else {}
+    cold = solver(graph.adjacency, noisy.ravel(), 2.0, **options)
+    for weights, strength in ((graph.adjacency, 2.0), (graph.adjacency * 0.1, 20.0)):
+        warm = solver(weights, noisy.ravel(), strength, start=info, **options)
+        np.testing.assert_allclose(warm, cold, atol=1)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(("dtype", "exponent"), [(float, 1000), (float, -1000), ("f4", -120)])
 def test_signals_in_any_units(solver, dtype, exponent):
     noisy, graph = photograph()
