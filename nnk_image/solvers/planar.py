@@ -94,7 +94,8 @@ def gglr(
     """
     stiffness = check_positive("stiffness", stiffness, "squared units of the coordinates")
     problem = check_problem(graph, signal, strength, known, start, tol, max_iterations)
-    places = ready_for_c(_check_coordinates(coordinates, problem), problem.values.dtype)
+    places = _check_coordinates(coordinates, problem)
+    places = ready_for_c(places - places[0], problem.values.dtype)  # differences of float32 round
     return problem.solve(partial(_PlanarSystem, places, stiffness), n_jobs, return_info)
 
 

@@ -270,6 +270,15 @@ def test_warm_start_continues_where_a_call_ended(solver, part):
         np.testing.assert_allclose(guess, x, atol=3)
 
 
+def test_coordinates_far_from_the_origin_in_float32():
+    noisy = photograph()[0].astype(np.float32)
+    graph = nnk_image.image_graph(noisy, sigma_f=40)
+    places = graph.positions() / 8
+    near = gglr(graph, noisy, 5.0, coordinates=places)
+    far = gglr(graph, noisy, 5.0, coordinates=places + 2.0**24)
+    np.testing.assert_array_equal(far, near)
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_warm_start_of_a_larger_strength_or_other_weights(solver):
     """The flow of total variation once exceeded its limits, which counted as no error."""
