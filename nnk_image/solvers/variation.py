@@ -113,34 +113,42 @@ class _Flow:
         of_node[upper] = 2 * numbers
         of_node[~upper] = 2 * csr_array((numbers, head, start), matrix.shape).tocsc().data + 1
         weight = problem.strength / problem.scale or problem.weight
-        spread = float(problem.values[:, problem.known].std()) or 1.0
-        largest = weight * matrix.max(axis=1).toarray().ravel().astype(float)  # flow of each node
-        least = _STEP_OF_UNKNOWN * spread / float(np.finfo(matrix.dtype).max) ** 0.75
-        of_unknown = _STEP_OF_UNKNOWN * spread / np.maximum(largest, least)
-        # Step of each node: 1 at known nodes, 0 at fixed ones. An unknown node moves at most half a
-        # standard deviation of the signal per iteration.
+        with np.errstate(over="ignore"):
+            self._limit = limit = weight * matrix.data[upper]
+        self._largest = weight * matrix.max(axis=1).toarray().ravel().astype(float)  # of each node
+        self._n_edges, self._degrees = len(tail), degrees
+        self._rounding = float(np.finfo(matrix.dtype).eps) * float(limit.sum(dtype=float))
+        self.shape = (self._n + self._n_edges + 1,)
+        self._topology = tail, head, matrix.indptr, of_node
+
+    def _set_steps(self, spread: float) -> None:
+        """Set the steps of nodes and edges for a channel with this standard deviation.
+
+        It is 1 at known nodes and 0 at fixed ones. An unknown node moves at most half a standard
+        deviation per iteration.
+        """
+        problem, limit, (tail, head, *_) = self._problem, self._limit, self._topology
+        least = _STEP_OF_UNKNOWN * spread / float(np.finfo(limit.dtype).max) ** 0.75
+        of_unknown = _STEP_OF_UNKNOWN * spread / np.maximum(self._largest, least)
         node_step = np.where(problem.known, 1.0, of_unknown)
         node_step[problem.fixed] = 0
-        flows = node_step * degrees
+        flows = node_step * self._degrees
         both = flows[tail] + flows[head]  # 0 where both ends are fixed
         with np.errstate(over="ignore"):
-            limit = weight * matrix.data[upper]
-            step = (1 / np.where(both > 0, both, _DIVISOR_OF_FIXED)).astype(matrix.dtype)
-        self._node_step = node_step.astype(matrix.dtype)
+            step = (1 / np.where(both > 0, both, _DIVISOR_OF_FIXED)).astype(limit.dtype)
         if not (np.isfinite(limit).all() and np.isfinite(step).all()):
             raise ValueError(
                 f"strength={problem.strength:g} is too large for a signal of this size, in "
-                f"{matrix.dtype} arithmetic"
+                f"{limit.dtype} arithmetic"
             )
-        self._n_edges, self._limit = len(tail), limit
-        self._rounding = float(np.finfo(matrix.dtype).eps) * float(limit.sum(dtype=float))
-        self.shape = (self._n + self._n_edges + 1,)
-        self._edges = _core.EdgeList(tail, head, matrix.indptr, of_node, limit, step)
+        self._node_step = node_step.astype(limit.dtype)
+        self._edges = _core.EdgeList(*self._topology, limit, step)
 
     def solve(self, values: Array, start: Array) -> Solution:
         """Solve for one channel."""
         problem, known = self._problem, self._problem.known
         limits = float(values[known].min()), float(values[known].max())
+        self._set_steps(float(values[known].std()) or 1.0)
         u = np.zeros(self._n_edges + 1, values.dtype)  # there is one more than edges
         if start.shape == self.shape:  # it may be the flow of a larger strength
             np.clip(start[self._n : -1], -self._limit, self._limit, out=u[:-1])

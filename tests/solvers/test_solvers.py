@@ -270,6 +270,18 @@ def test_warm_start_continues_where_a_call_ended(solver, part):
         np.testing.assert_allclose(guess, x, atol=3)
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_channels_do_not_influence_each_other(solver):
+    """The steps of total variation once followed from the spread of all channels together."""
+    noisy, graph = photograph()
+    known = np.random.default_rng(1).random(noisy.shape) < 0.5
+    options = {"known": known, "tol": 1e-2, "return_info": True}
+    alone, one = solver(graph, noisy, 5.0, **options)
+    both, two = solver(graph, np.stack([noisy, noisy + 1e4], axis=-1), 5.0, **options)
+    assert two.iterations <= one.iterations + 10
+    np.testing.assert_allclose(both[..., 0], alone, atol=1e-6)
+
+
 def test_coordinates_far_from_the_origin_in_float32():
     noisy = photograph()[0].astype(np.float32)
     graph = nnk_image.image_graph(noisy, sigma_f=40)
