@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from nnk_image.base.atomic import atomic_output
-from nnk_image.base.checks import check_positive
+from nnk_image.base.checks import check_choice, check_positive
 from nnk_image.base.geometry import strides_of
 from nnk_image.base.image import MOST_AXES, Array, check_spacing
 from nnk_image.graph.planes import StoredEdges
@@ -20,7 +20,6 @@ from nnk_image.graph.window import check_window, sides_of
 FORMAT = "nnk_image.ImageGraph 1"
 """Value of the entry `format` in a graph's file."""
 
-_KINDS = ("nnk", "bilateral")
 _PARTS = (
     *("shape", "kind", "window", "sigma_d", "sigma_f"),
     *("directed", "n_underflow", "valid", "spacing"),
@@ -72,13 +71,11 @@ def _parts_of(file: Mapping[str, Array]) -> dict[str, Any]:
     shape = tuple(int(n) for n in file["shape"])
     if not 2 <= len(shape) <= MOST_AXES or min(shape) < 1:
         raise ValueError(f"shape {shape}")
-    kind, window, spacing = str(file["kind"]), file["window"].tolist(), file.get("spacing")
-    if kind not in _KINDS:
-        raise ValueError(f"kind {kind!r}")
+    window, spacing = file["window"].tolist(), file.get("spacing")
     parts = {
         "edges": StoredEdges(_matrix_of(file, math.prod(shape)), int(file["n_underflow"])),
         "shape": shape,
-        "kind": kind,
+        "kind": check_choice("kind", str(file["kind"]), ("nnk", "bilateral")),
         "window": check_window(window, len(shape)),
         "sigma_d": check_positive("sigma_d", float(file["sigma_d"]), "width"),
         "sigma_f": check_positive("sigma_f", float(file["sigma_f"]), "width"),

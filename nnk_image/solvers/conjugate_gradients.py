@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -54,7 +53,9 @@ def conjugate_gradients(
             z, image = step(r)
             new = total(weighted * z)
             beta = kind((new - total(old * z)) / energy)  # Polak-Ribiere, for rounding in z
-            p, product = _onwards(p, beta, z), _onwards(product, beta, image)
+            for direction, preconditioned in ((p, z), (product, image)):
+                direction *= beta
+                direction += preconditioned
             curvature, energy = total(weights * p * product), new
             if not (curvature > 0 and energy > 0):
                 break
@@ -68,10 +69,3 @@ def conjugate_gradients(
         if not error < before / 2:
             break
     return x, count, error
-
-
-def _onwards(p: Array, beta: Any, z: Array) -> Array:
-    """Return ``z + beta p``, computed in place of p."""
-    p *= beta
-    p += z
-    return p

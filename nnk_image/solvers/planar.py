@@ -140,12 +140,12 @@ class _PlanarSystem:
         self._data = np.zeros(self.shape, places.dtype)
         self._data[:, 0] = problem.data_weights
         scale = problem.weight * np.stack(diagonal, axis=1) + self._data
-        self._free = scale > 0
-        self._free[problem.fixed, 0] = False
+        free = scale > 0
+        free[problem.fixed, 0] = False
         # Divided by these, residuals are in units of the signal and its slopes for any weights.
         self._inner = np.sqrt(scale) * np.sqrt(scale[:, :1])
         self._unit, self._inverse = (
-            np.divide(a, b, out=np.zeros_like(b), where=self._free)
+            np.divide(a, b, out=np.zeros_like(b), where=free)
             for a, b in ((1, self._inner), (self._inner, scale))
         )
 

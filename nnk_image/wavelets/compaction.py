@@ -296,9 +296,9 @@ def _check_graphs(graphs: Any, shape: tuple[int, ...]) -> Array | None:
 
 def _energies(wavelets: SpectralGraphWavelets, signal: Array, orders: tuple[int, ...]) -> Array:
     """Return the energies of the bands divided by that of the signal: (n_orders, n_bands)."""
-    power = float((signal.astype(float) ** 2).sum())
-    energies = [
-        [float((band.astype(float) ** 2).sum()) / power for band in bands]
-        for bands in (wavelets.at_order(order).analyze(signal) for order in orders)
-    ]
-    return np.array(energies)
+
+    def energy(values: Array) -> float:
+        return float((values.astype(float) ** 2).sum())
+
+    rows = [[energy(band) for band in wavelets.at_order(m).analyze(signal)] for m in orders]
+    return np.array(rows) / energy(signal)

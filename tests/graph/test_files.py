@@ -180,7 +180,7 @@ DAMAGE = {
     "one side": ({"shape": np.array([30])}, "shape (30,)"),
     "sides of other axes": ({"window": np.array([3, 3, 3])}, "window has 3 sides, the image 2"),
     "negative spacing": ({"spacing": np.array([1.0, -1.0])}, "spacing=-1"),
-    "unknown kind": ({"kind": np.array("knn")}, "kind 'knn'"),
+    "unknown kind": ({"kind": np.array("knn")}, "kind='knn'"),
     "even window": ({"window": np.array(4)}, "window=4"),
     "unknown member": ({"volid": MASK}, "'volid', which no graph file has"),
     "width NaN": ({"sigma_f": np.array(np.nan)}, "sigma_f=nan"),
