@@ -202,10 +202,10 @@ def _warn_of_other_units(spec: GraphSpec) -> None:
             f"the units of the image: {spec.sigma_f:g}/255 if 1 is white",
             stacklevel=3,
         )
-    if spec.spacing is not None and min(spec.spacing) > _LARGEST_SPACING * spec.sigma_d:
+    if min(spec.spacing or (1,)) > _LARGEST_SPACING * spec.sigma_d:
         warnings.warn(
-            f"sigma_d={spec.sigma_d:g} is much less than the spacing {spec.spacing}, so that all "
-            "weights are near 0; give sigma_d in the units of spacing",
+            f"sigma_d={spec.sigma_d:g} is much less than the spacing {spec.spacing or 1}, so that "
+            "all weights are near 0; give sigma_d in the units of spacing, by default pixels",
             stacklevel=3,
         )
 

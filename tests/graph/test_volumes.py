@@ -50,6 +50,8 @@ def test_sigma_d_in_other_units_than_spacing_is_warned_about(build):
     with pytest.warns(UserWarning, match="give sigma_d in the units of spacing"):
         assert build(image, spacing=500).n_edges == 0
     assert build(image, sigma_d=1000, spacing=500).n_edges > 0
+    with pytest.warns(UserWarning, match="sigma_d=0.01 is much less than the spacing 1, .* pixels"):
+        image_graph(np.zeros((4, 4)), sigma_d=0.01)  # meant for an image whose side is 1
 
 
 def test_a_single_slice_has_the_graph_of_the_image():
