@@ -241,7 +241,6 @@ def _nnk_weighted(
     max_neighbors = int(np.diff(graph.adjacency.indptr).max(initial=1))
     options: dict[str, Any] = {"sigma": 1.0, "neighbors": graph.adjacency, "n_jobs": n_jobs}
     solved = NeighborhoodModel(features, max_neighbors, **options).solve()
-    adjacency = solved.graph(None if directed else "max")
-    adjacency = adjacency.astype(graph.adjacency.dtype)
+    adjacency = solved.graph(None if directed else "max").astype(graph.dtype)
     adjacency.eliminate_zeros()  # weights too small for float32 have become 0
     return replace(graph, edges=StoredEdges(adjacency), directed=directed)

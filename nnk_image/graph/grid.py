@@ -62,9 +62,8 @@ def grid_graph(
         ) from None
     if not 2 <= len(sides) <= 4 or min(sides) < 1:
         raise ValueError(f"shape={shape!r} must hold 2 to 4 sides, each at least 1 pixel")
-    spacing = None if len(sides) == 2 else (1.0,) * len(sides)
     # The kernel is so wide that no weight underflows; an edge whose weight does is left out.
-    options: dict[str, Any] = {"sigma_d": 100.0, "sigma_f": 1.0, "mask": mask, "spacing": spacing}
+    options: dict[str, Any] = {"sigma_d": 100.0, "sigma_f": 1.0, "mask": mask, "spacing": 1.0}
     blank = np.broadcast_to(np.float32(0), sides)  # takes no memory: that is checked by the call
     graph = bilateral_graph(blank, window, **options).adjacency
     return csr_array((np.ones_like(graph.data), graph.indices, graph.indptr), shape=graph.shape)

@@ -106,8 +106,7 @@ class ImageGraph:
     @property
     def n_edges(self) -> int:
         """Number of edges; an undirected edge counts once, directed ones count separately."""
-        n_stored = int(self.adjacency.nnz)
-        return n_stored if self.directed else n_stored // 2
+        return int(self.adjacency.nnz) // (1 if self.directed else 2)
 
     @cached_property
     def degrees(self) -> Array:

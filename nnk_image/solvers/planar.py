@@ -94,8 +94,7 @@ def gglr(
     """
     stiffness = check_positive("stiffness", stiffness, "squared units of the coordinates")
     problem = check_problem(graph, signal, strength, known, start, tol, max_iterations)
-    places = _check_coordinates(coordinates, problem)
-    places = ready_for_c(places - places[0], problem.values.dtype)  # differences of float32 round
+    places = ready_for_c(_check_coordinates(coordinates, problem), problem.values.dtype)
     return problem.solve(partial(_PlanarSystem, places, stiffness), n_jobs, return_info)
 
 
@@ -117,7 +116,7 @@ def _check_coordinates(coordinates: npt.ArrayLike | None, problem: Problem) -> A
     limit = float(np.finfo(dtype).max) ** 0.25  # squares are multiplied by weights and added up
     if not (abs(places) <= limit).all():
         raise ValueError(f"coordinates must be finite, and at most {limit:.1g} for {dtype} signals")
-    return places
+    return places - places[0]  # float32 would round coordinates far from 0
 
 
 class _PlanarSystem:
