@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image import _core
-from nnk_image.base.checks import check_positive, ready_for_c
+from nnk_image.base.checks import check_positive, plain_array, ready_for_c
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.pixel_graph import ImageGraph
@@ -106,7 +106,7 @@ def _check_coordinates(coordinates: npt.ArrayLike | None, problem: Problem) -> A
                 "the positions of the nodes of this graph are not known: give coordinates, (N, K)"
             )
         return problem.graph.positions()
-    places = np.asarray(coordinates, float)
+    places = plain_array(coordinates).astype(float)
     n = len(problem.known)
     if places.ndim != 2 or len(places) != n or not 1 <= places.shape[1] <= _core.MOST_AXES:
         raise ValueError(

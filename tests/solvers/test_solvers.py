@@ -526,7 +526,11 @@ def test_strengths_that_do_not_fit_the_signal_are_refused():
 
 
 @pytest.mark.parametrize(
-    "coordinates", [None, np.zeros(4), np.zeros((4, 9)), np.full((4, 1), np.nan), [[1e99]] * 4]
+    "coordinates",
+    [
+        *(None, np.zeros(4), np.zeros((4, 9)), np.full((4, 1), np.nan), [[1e99]] * 4),
+        np.ma.array(np.zeros((4, 1)), mask=[[0], [0], [0], [1]]),
+    ],
 )
 def test_gglr_needs_valid_coordinates(coordinates):
     with pytest.raises(ValueError, match="coordinates"):
