@@ -154,7 +154,7 @@ def _denoised(
     n, mean, covariance, differences = _moments(image)
     noise = _estimated(image, n, covariance, differences) if noise is None else noise
     levels = np.array(noise.sigma)
-    levels[levels <= LEAST_NOISE * image.half_range] = 0
+    levels[levels <= LEAST_NOISE * np.sqrt(np.diagonal(covariance))] = 0
     vectors = _signal(covariance, levels, n)[1]
     basis = vectors @ np.linalg.eigh(vectors.T @ _divided(differences, levels) @ vectors)[1]
     components = basis.shape[1]
@@ -241,9 +241,11 @@ def _moments(image: Image) -> tuple[int, Floats, Floats, Floats]:
         block = block.reshape(-1, bands)
         return block[~np.isnan(block[:, 0])]
 
-    mean, covariance, differences = np.zeros(bands), *np.zeros((2, bands, bands))
+    start = 0 if image.valid is None else int(image.valid.argmax())
+    origin = image.pixels[np.unravel_index(start, image.shape)]  # exactly the mean if constant
+    mean, covariance, differences = origin.astype(float), *np.zeros((2, bands, bands))
     for y in range(len(image.pixels)):
-        mean += rows(_centered(image, np.zeros(bands), y)).sum(axis=0) / n
+        mean += rows(_centered(image, origin, y)).sum(axis=0) / n
     for y in range(len(image.pixels)):
         block = _centered(image, mean, y, 2)
         part = rows(block[0])
