@@ -16,7 +16,7 @@ from nnk_image.base.parallel import one_blas_thread, resolve_n_jobs
 from nnk_image.denoising.api import denoise, part_of, warn_of_other_units
 from nnk_image.denoising.methods import METHODS
 from nnk_image.noise.checks import root_mean_square
-from nnk_image.noise.estimation import white_level
+from nnk_image.noise.estimation import estimated_noise, white_level
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.magnitudes import magnitudes
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel, PerChannel
@@ -24,6 +24,7 @@ from nnk_image.noise.model import LEAST_NOISE, NoiseModel, PerChannel
 _LEAST_VARIANCE = 1e-14  # relative to the variance of a band; less may be rounding errors
 _ROUNDS = 30  # in which noise levels and components are estimated alternately
 _LARGEST_RANGE = 1e140  # value range up to which sums of products of values are finite
+_ROUGHNESS = 2.0  # variance of differences of neighbors over the variance, of white noise
 _SMOOTH = 0.8  # roughness of a residual, relative to the median band; less has signal of its own
 
 
@@ -107,8 +108,10 @@ def denoise_bands(
     [3]_. Then sigma and components are estimated alternately, as in factor analysis. If the
     residual of a band is smoother than those of the others, the band has signal of its own, such as
     the only image without diffusion weighting. Its sigma is then limited to the median of the
-    others. If there are too few bands for this (Ledermann's bound), each band is measured by
-    itself, as by `estimate_noise` for white noise.
+    others. If there are too few bands for this (Ledermann's bound), or if the residuals of most
+    bands are smooth and have far more variance than `estimate_noise` finds, each band is measured
+    by itself, as by `estimate_noise` for white noise. So are bands that others predict exactly,
+    such as copies.
 
     References
     ----------
@@ -244,6 +247,7 @@ def _moments(image: Image) -> tuple[int, Floats, Floats, Floats]:
     start = 0 if image.valid is None else int(image.valid.argmax())
     origin = image.pixels[np.unravel_index(start, image.shape)]  # exactly the mean if constant
     mean, covariance, differences = origin.astype(float), *np.zeros((2, bands, bands))
+    pairs = 0
     for y in range(len(image.pixels)):
         mean += rows(_centered(image, origin, y)).sum(axis=0) / n
     for y in range(len(image.pixels)):
@@ -252,8 +256,9 @@ def _moments(image: Image) -> tuple[int, Floats, Floats, Floats]:
         covariance += part.T @ part / n
         within = [np.diff(block[0], axis=axis) for axis in range(block.ndim - 2)]
         for part in map(rows, [np.diff(block, axis=0), *within]):
-            differences += part.T @ part / n
-    return n, mean, covariance, differences
+            differences += part.T @ part
+            pairs += len(part)
+    return n, mean, covariance, differences / max(pairs, 1)
 
 
 def _divided(numbers: Floats, levels: Floats) -> Floats:
@@ -279,15 +284,32 @@ def _estimated(image: Image, n: int, covariance: Floats, differences: Floats) ->
         values, vectors = _signal(covariance, levels, n)
         signal = vectors**2 @ (values - 1) * levels**2
         levels = np.sqrt(np.maximum(variances - signal, _LEAST_VARIANCE * variances))
-    if len(values) > (2 * bands + 1 - np.sqrt(8 * bands + 1)) / 2:  # Ledermann's bound
-        short = int(np.argmin(image.shape))  # the axis of the slices
-        valid = None if image.valid is None else np.moveaxis(image.valid, short, 0)
-        each = np.moveaxis(np.moveaxis(image.pixels, -1, 0), short + 1, 1)
-        return NoiseModel([white_level(check_image(i, mask=valid)) for i in each])
+    predicted = levels <= LEAST_NOISE * np.sqrt(variances)
+    if predicted.all():
+        return NoiseModel(levels)
+    for band in np.flatnonzero(predicted & (variances > 0)).tolist():  # copies or means of others
+        levels[band] = white_level(_slices(image, band))
+    values, vectors = _signal(covariance, levels, n)
     outside = np.eye(bands) - vectors @ vectors.T
     change = np.diagonal(outside @ _divided(differences, levels) @ outside)
     rest = np.diagonal(outside @ _divided(covariance, levels) @ outside)
     roughness = change / np.where(rest > 0, rest, np.inf)
-    share = np.maximum(roughness, 0) / max(float(np.median(roughness)), _LEAST_VARIANCE)
-    at_most = np.minimum(levels * np.sqrt(share), np.median(levels))
+    varying = np.count_nonzero(variances)
+    middle = int(np.argsort(roughness)[bands - 1 - varying // 2])
+    typical = max(float(roughness[middle]), _LEAST_VARIANCE)
+    alone = len(values) > (2 * varying + 1 - np.sqrt(8 * varying + 1)) / 2  # Ledermann's bound
+    if not alone and typical < _SMOOTH * _ROUGHNESS:  # correlated noise, or signals of all bands
+        own = estimated_noise(_slices(image, middle))[0]
+        alone = own.sigma[0] < _SMOOTH * levels[middle]
+    if alone:
+        return NoiseModel([white_level(_slices(image, band)) for band in range(bands)])
+    share = np.maximum(roughness, 0) / typical
+    at_most = np.minimum(levels * np.sqrt(share), np.median(levels[variances > 0]))
     return NoiseModel(np.where(share < _SMOOTH, np.minimum(levels, at_most), levels))
+
+
+def _slices(image: Image, band: int) -> Image:
+    """Return the band of this number, with the shortest axis first, as a volume of slices."""
+    short = int(np.argmin(image.shape))
+    valid = None if image.valid is None else np.moveaxis(image.valid, short, 0)
+    return check_image(np.moveaxis(image.pixels[..., band], short, 0), mask=valid)

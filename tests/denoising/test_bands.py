@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from pictures import assert_same_everywhere, progress_of, psnr
+from scipy import ndimage
 
 import nnk_image
 from nnk_image import NoiseModel, denoise, denoise_bands
@@ -98,6 +99,33 @@ def test_signal_in_a_single_band_is_not_taken_for_noise():
     assert info["components"] == 4
     assert info["sigma"][7] < 1.5 * LEVELS[7]
     assert psnr(clean[..., 7], found[..., 7]) > psnr(clean[..., 7], cube[..., 7])
+
+
+@pytest.mark.parametrize("bands", [2, 3, 5])
+def test_signals_of_all_bands_are_not_taken_for_noise(bands):
+    names = "camera", "brick", "grass", "gravel", "cell"
+    clean = [nnk_image.standard_image(n)[:96, :96].astype(float) for n in names[:bands]]
+    noise = np.random.default_rng(bands).normal(0, 15, (96, 96, bands))
+    noisy = np.stack(clean, -1) + noise
+    found, info = with_info(noisy)
+    np.testing.assert_allclose(info["sigma"], 15, rtol=0.25)
+    for band, own in enumerate(clean):
+        assert psnr(own, found[..., band]) > psnr(own, noisy[..., band])
+
+
+def test_correlated_noise_is_not_taken_for_signals_of_all_bands():
+    noise = ndimage.gaussian_filter(NOISY - CLEAN, (0.7, 0.7, 0))
+    sigma = with_info(CLEAN + noise)[1]["sigma"]
+    np.testing.assert_allclose(sigma, noise.std(axis=(0, 1)), rtol=0.15)
+
+
+def test_copies_of_bands_are_denoised():
+    cube, clean = NOISY.copy(), CLEAN.copy()
+    for pixels in (cube, clean):
+        pixels[..., 6], pixels[..., 11] = pixels[..., 5], (pixels[..., 10] + pixels[..., 12]) / 2
+    found = denoise_bands(cube)
+    for band in (5, 6, 10, 11, 12):
+        assert psnr(clean[..., band], found[..., band]) > psnr(clean[..., band], cube[..., band])
 
 
 def test_noiseless_cube_of_low_rank_is_unchanged():
