@@ -128,6 +128,16 @@ def test_copies_of_bands_are_denoised():
         assert psnr(clean[..., band], found[..., band]) > psnr(clean[..., band], cube[..., band])
 
 
+def test_isolated_pixels_do_not_matter():
+    cube, hot = NOISY.copy(), np.zeros(CLEAN.shape[:2], bool)
+    cube[20, 30, 4], cube[9, 9, 15] = 65535, 65535
+    hot[20, 30] = hot[9, 9] = True
+    found = denoise_bands(cube)
+    np.testing.assert_array_equal(found[hot], cube[hot])
+    without = denoise_bands(NOISY)
+    assert psnr(CLEAN[~hot], found[~hot]) > psnr(CLEAN[~hot], without[~hot]) - 0.3
+
+
 def test_noiseless_cube_of_low_rank_is_unchanged():
     for cube in (CLEAN, np.full(CLEAN.shape, 5.0), CLEAN * [*[1.0] * 19, 0.0]):
         np.testing.assert_array_equal(denoise_bands(cube), cube)
