@@ -66,7 +66,8 @@ def denoise_tiles(
         a memory map. For integer types values are rounded and clipped.
     sigma : float, sequence of one float per channel, or NoiseModel, optional
         As for `denoise`, but without per-pixel levels and without row and column noise. Default:
-        estimated from 16 squares of 512 x 512 pixels, or from all of a smaller image.
+        estimated from 16 squares of 512 x 512 pixels, in volumes of five slices each; from all of
+        an axis where it is no longer than they are together.
     method, channel_axis, spacing, strength
         As for `denoise`. For a TIFF file the channel axis is read from the file.
     max_memory : int or str

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,9 @@ from nnk_image.noise.model import NoiseModel, with_levels
 from nnk_image.noise.slices import SLAB
 
 _COPIES_OF_TILE = 2  # arrays of the size of a tile in memory, in addition to the method's own
-_SAMPLE_SIDE, _SAMPLES_PER_AXIS = 512, 4
-"""Noise is estimated from 4 x 4 squares of 512 x 512 pixels; in volumes in each of two slabs."""
+_SAMPLE_SIDES = 1, SLAB, 512, 512
+_SAMPLES = {2: (4, 4), 3: (4, 2, 2), 4: (2, 2, 2, 2)}
+"""Noise is estimated from 16 squares or slabs with these sides; numbers along the last axes."""
 
 
 class TiledDenoising:
@@ -98,29 +100,22 @@ class TiledDenoising:
     def _estimated(self) -> Any:
         """Return a task that estimates the noise from squares all over the image."""
         layout = self.layout
-        rows, columns = (_samples(n) for n in layout.shape[-2:])
+        axes = len(layout.shape)
+        parts = map(_samples, layout.shape, _SAMPLE_SIDES[-axes:], _SAMPLES[axes])
+        *leading, rows, columns = parts
         squares = [
             [[part_of(self.image, layout, (*slab, y, x)) for x in columns] for y in rows]
-            for slab in _slabs(layout.shape[:-2])
+            for slab in product(*leading)
         ]
         return delayed(_noise_of)(squares, layout, self.method)
 
 
-def _samples(n: int) -> list[slice]:
-    if n <= _SAMPLE_SIDE * _SAMPLES_PER_AXIS:
+def _samples(n: int, side: int, number: int) -> list[slice]:
+    """Return parts of an axis of length n, each in the middle of its share, or the whole axis."""
+    if n <= side * number:
         return [slice(0, n)]
-    starts = np.linspace(0, n - _SAMPLE_SIDE, _SAMPLES_PER_AXIS).astype(int).tolist()
-    return [slice(start, start + _SAMPLE_SIDE) for start in starts]
-
-
-def _slabs(leading: tuple[int, ...]) -> list[Slices]:
-    """Return the first and the last slab of neighboring slices, on the axes before the last two."""
-    if not leading:
-        return [()]
-    *others, depth = leading
-    first = (*(slice(0, 1) for _ in others), slice(0, min(depth, SLAB)))
-    last = (*(slice(n - 1, n) for n in others), slice(max(0, depth - SLAB), depth))
-    return [first] if first == last else [first, last]
+    starts = (((np.arange(number) + 0.5) * n / number) - side / 2).astype(int).tolist()
+    return [slice(start, start + side) for start in starts]
 
 
 def _noise_of(squares: Any, layout: Layout, method: str) -> NoiseModel:
@@ -130,8 +125,8 @@ def _noise_of(squares: Any, layout: Layout, method: str) -> NoiseModel:
         for slab in squares
     ]
     slabs = [np.concatenate([np.concatenate(row, -2) for row in slab], -3) for slab in parts]
-    pixels = np.stack([slab.reshape(-1, *slab.shape[-3:]) for slab in slabs])
-    pixels = pixels[0, 0] if len(layout.shape) == 2 else pixels
+    pixels = np.concatenate([slab.reshape(-1, *slab.shape[-4:]) for slab in slabs])
+    pixels = pixels[0] if len(layout.shape) == 2 else pixels
     noise, _ = estimated_noise(without_isolated_pixels(check_image(pixels, -1)))
     return METHODS[method].supported_noise(replace(noise, rows=0.0, columns=0.0))
 

@@ -214,6 +214,14 @@ def test_task_graphs_do_not_hold_the_pixels(method):
         assert len(cloudpickle.dumps(array)) < 1e6  # the pixels are 144 MB
 
 
+@pytest.mark.parametrize("shape", [(30,), (4, 15)])
+def test_noise_of_a_stack_is_not_estimated_from_its_ends_alone(shape):
+    stack = np.random.default_rng(5).normal(100, 9, (*shape, 48, 48)).astype(np.float32)
+    stack[..., :6, :, :] = stack[..., -6:, :, :] = 0
+    model = denoise_tiles(stack, np.empty_like(stack))
+    np.testing.assert_allclose(model.sigma, 9, rtol=0.1)
+
+
 def test_channels_with_estimated_noise_give_the_same_result():
     image = IMAGE[None, :150, :150] * np.array([0.9, 1, 0.8], np.float32)[:, None, None]
     lazy = tiled.denoise(da.from_array(image, chunks=70), channel_axis=0)
