@@ -85,7 +85,7 @@ def denoised_layer(
             raise ValueError("a color layer has no other channel axis: set it to -1")
     if layer.ndim > 2 and planes:
         stack = values.reshape(-1, *values.shape[layer.ndim - 2 :])
-        data = np.stack([denoise(plane, level, **options) for plane in stack])
+        data = np.stack([_denoised(plane, level, options) for plane in stack])
         data = data.reshape(values.shape)
     else:
         spacing = [abs(float(s)) for s in layer.scale]
@@ -94,7 +94,7 @@ def denoised_layer(
             spacing = spacing[:channel_axis] + spacing[channel_axis + 1 :]
         if layer.ndim > 2:
             options["spacing"] = spacing
-        data = denoise(values, level, **options)
+        data = _denoised(values, level, options)
     if layer.rgb:  # napari shows colors as bytes, or as floats from 0 to 1
         data = to_samples(data, pixels.dtype) if pixels.dtype.kind == "u" else data.clip(0, 1)
         data = np.concatenate([data, pixels[..., 3:]], axis=-1)
@@ -103,3 +103,13 @@ def denoised_layer(
     attributes = {name: getattr(layer, name) for name in kept}
     attributes |= {"name": f"{layer.name} denoised", "affine": layer.affine.affine_matrix}
     return data, attributes, "image"
+
+
+def _denoised(values: Any, level: float | None, options: dict[str, Any]) -> Any:
+    """Denoise values without pixels that are NaN or infinite, as registration leaves them."""
+    finite, axis = np.isfinite(values), options.get("channel_axis")
+    if not finite.any():
+        return values
+    if not finite.all():
+        options = options | {"mask": finite if axis is None else finite.all(axis)}
+    return denoise(values, level, **options)

@@ -74,6 +74,22 @@ def test_a_stack_as_a_volume_or_plane_by_plane():
     np.testing.assert_array_equal(data, [denoise(plane, 10) for plane in stack])
 
 
+def test_pixels_that_are_not_finite_are_left_out():
+    stack = RNG.normal(100, 10, (6, 40, 44))
+    stack[:, :9] = np.nan
+    finite = np.isfinite(stack)
+    data, _, _ = denoised_layer(layer_of(stack), **OPTIONS)
+    np.testing.assert_array_equal(data, denoise(stack, 10, mask=finite))
+    stack[3] = np.nan
+    data, _, _ = denoised_layer(layer_of(stack), **OPTIONS | {"planes": True})
+    np.testing.assert_array_equal(data[5], denoise(stack[5], 10, mask=finite[5]))
+    assert np.isnan(data[3]).all()
+    colors = RNG.uniform(0, 1, (40, 44, 3))
+    colors[:5, :5, 1] = np.nan
+    data, _, _ = denoised_layer(layer_of(colors, rgb=True), **OPTIONS | {"sigma": 0.1})
+    np.testing.assert_array_equal(data[:5, :5], colors[:5, :5])
+
+
 def test_a_color_stack_with_transparency():
     stack = RNG.integers(0, 256, (3, 40, 44, 4), np.uint8)
     layer = layer_of(stack, rgb=True, scale=np.array([2.0, 1.0, 1.0]))
