@@ -144,11 +144,10 @@ def _denoise_file(
         both = np.concatenate([before, source.pixels], axis=1)
         write(compared, both, {"icc_profile": source.metadata.icc_profile})
     levels = [typical_level(model, *r) for model, r in zip(models, limits, strict=True)]
-    if not changed and source.pixels.dtype.kind in "bui":
+    if not changed:
         reason = "found no noise to remove; if you see noise, give its level with --sigma"
         if noise is not None:
-            level = f"{levels[0]:.2g} in the units of the file"
-            reason = f"removing the given noise, {level}, changes no value by as much as 0.5"
+            reason = f"the given noise, {levels[0]:.2g} in the units of the file, changes no value"
         common.complain(f"{path}: the image is unchanged: {reason}")
     sources.write_map(files["map"], source, models)
     words = [described(model, *r) for model, r in zip(models, limits, strict=True)]

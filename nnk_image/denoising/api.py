@@ -33,7 +33,7 @@ from nnk_image.noise.clipping import Extremes, unclip
 from nnk_image.noise.defects import without_defects
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import given_noise, many_below_offset
-from nnk_image.noise.model import NoiseModel, PerChannel, with_levels
+from nnk_image.noise.model import LEAST_NOISE, NoiseModel, PerChannel, with_levels
 from nnk_image.noise.trust import CLEAR
 
 
@@ -123,8 +123,8 @@ def denoise(
     Warns
     -----
     UserWarning
-        If `sigma` exceeds the range of the image's values, or is 1 or more for floats within about
-        0 to 1.
+        If `sigma` exceeds the range of the image's values, is 1 or more for floats within about 0
+        to 1, or counts as 0 because of an extreme value, as for missing data.
 
     See Also
     --------
@@ -214,6 +214,7 @@ def denoise_and_report(
     else:
         noise, trust = given_noise(sigma, checked), 0.0
         warn_of_other_units(noise, checked)
+        _warn_of_fill_values(noise, checked)
     if noise.is_uneven and not chosen.uneven:
         raise ValueError(
             f"method={method!r} assumes noise of one level: use 'fast' or 'best' for "
@@ -308,6 +309,21 @@ def warn_of_other_units(noise: NoiseModel, image: Image) -> None:
         warnings.warn(
             f"sigma={level:g} is more than the whole range of the image, {image.low:.4g} to "
             f"{image.high:.4g}; give sigma in the units of the image{example}",
+            stacklevel=5,
+        )
+
+
+def _warn_of_fill_values(noise: NoiseModel, image: Image) -> None:
+    """Warn if noise counts as 0 because of a value that means missing data, such as -3.4e38."""
+    level, pixels = max(noise.sigma), image.pixels
+    if any(noise.gain) or not 0 < level <= LEAST_NOISE * image.half_range:
+        return
+    others = pixels[(pixels > image.low) & (pixels < image.high)]
+    if others.size and level > LEAST_NOISE * (others.max() / 2 - others.min() / 2):
+        warnings.warn(
+            f"sigma={level:g} counts as 0, because it is less than a millionth of the range of the "
+            f"image, {image.low:.4g} to {image.high:.4g}; if these values mean that data are "
+            "missing, leave them out with mask=",
             stacklevel=5,
         )
 

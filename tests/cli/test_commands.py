@@ -79,6 +79,9 @@ class TestDenoise:
         clean = tmp_path / "clean.png"
         ramp = np.tile(np.arange(0, 200, 2, dtype=np.uint8), (80, 1))
         Image.fromarray(ramp).save(clean)
+        np.save(tmp_path / "floats.npy", ramp / 255)
+        err = run(capsys, "denoise", tmp_path / "floats.npy", tmp_path / "out.npy")[2]
+        assert "found no noise to remove" in err
         status, _, err = run(capsys, "denoise", clean, tmp_path / "out.png")
         assert status == 0
         assert "found no noise to remove" in err

@@ -221,6 +221,15 @@ def test_sigma_beyond_the_range_of_the_image_is_warned_about():
         denoise(NOISE > 128, 20, method="sgw")
 
 
+def test_noise_that_values_for_missing_data_make_negligible_is_warned_about():
+    image = np.float32(NOISE)
+    image[:5] = -3.4e38
+    with pytest.warns(UserWarning, match=r"sigma=20 counts as 0, .* leave them out") as caught:
+        np.testing.assert_array_equal(denoise(image, 20), image)
+    assert caught[0].filename == __file__
+    denoise(image, 20, mask=image > -1e38)  # no warning
+
+
 def test_an_offset_above_the_values_of_the_image_is_warned_about():
     counts = np.random.default_rng(1).poisson(30, (40, 40)) + 100.0
     camera = NoiseModel(gain=1.0, sigma=2.0, offset=100)
