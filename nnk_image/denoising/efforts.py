@@ -33,7 +33,9 @@ class Grouping:
         else:
             share = min(self.step, self.patch) / self.patch
             step = tuple(max(1, round(share * side)) for side in patch)
-        return patch, tuple(window // 2 for window in windows), step
+        # Slices far apart, too, have more similar patches than one slice alone.
+        radius = (max(window // 2, min(1, n - 1)) for window, n in zip(windows, shape, strict=True))
+        return patch, tuple(radius), step
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,15 @@ def test_masked_voxels_may_be_nan():
     assert psnr(clean[mask], result[mask]) > 29
 
 
+@pytest.mark.parametrize("method", ["fast", "best"])
+def test_slices_far_apart_are_at_least_as_good_as_each_by_itself(method):
+    clean, noisy = noisy_sequence(25)
+    each = np.stack([denoise(frame, 25, method=method) for frame in noisy])
+    for distance in (10, 20, 1000):
+        found = denoise(noisy, 25, method=method, spacing=(distance, 1, 1))
+        assert psnr(clean, found) > psnr(clean, each)
+
+
 @pytest.mark.parametrize("spacing", [(3, 1, 1), (1, 1, 1e6), (1e-9, 1, 1)])
 def test_only_ratios_of_the_spacing_matter(spacing):
     clean, noisy = noisy_sequence(25, side=32)
