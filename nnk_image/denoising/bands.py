@@ -16,9 +16,9 @@ from nnk_image.base.parallel import one_blas_thread, resolve_n_jobs
 from nnk_image.denoising.api import denoise, part_of, warn_of_other_units
 from nnk_image.denoising.methods import METHODS
 from nnk_image.noise.checks import root_mean_square
+from nnk_image.noise.defects import without_defects
 from nnk_image.noise.estimation import estimated_noise, white_level
 from nnk_image.noise.given import given_noise
-from nnk_image.noise.isolated import without_isolated_pixels
 from nnk_image.noise.magnitudes import magnitudes
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel, PerChannel
 
@@ -57,8 +57,8 @@ def denoise_bands(
         bands gives that of each pixel, for all bands. The noise must be independent from band to
         band. Bands of sigma 0 are returned unchanged. A `NoiseModel` may have `levels`, `rician`
         and a `correlation` of pixels, but no `gain`, `curve`, `rows` or `columns`. Default: one
-        value per band is estimated, and isolated pixels far from all their neighbors are returned
-        unchanged. For magnitude images of MRI give ``estimate_noise(cube, channel_axis=-1,
+        value per band is estimated, and isolated pixels and pixels without data are returned
+        unchanged, as by `denoise`. For magnitude images of MRI give ``estimate_noise(cube, channel_axis=-1,
         kind="rician")``, which estimates one value for all bands.
     axis : int
         Axis of the bands, the last one by default.
@@ -140,7 +140,7 @@ def denoise_bands(
     own = chosen.bytes_per_pixel(1, 8, np.ndim(cube) - 1)
     require_per_pixel(cube, axis, lambda b, n: b * (cubes * n + 2) + own, "denoise_bands")
     image = check_image(cube, axis, mask)
-    image = without_isolated_pixels(image) if sigma is None else image
+    image = without_defects(image) if sigma is None else image
     noise = None if sigma is None else _given(sigma, image)
     # With a spacing, a component of shape (D, H, 3) is a volume and not taken for a color image.
     options: dict[str, Any] = {"spacing": 1.0 if spacing is None else spacing, "mask": image.valid}
