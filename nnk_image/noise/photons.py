@@ -61,13 +61,17 @@ def _value_without_light(values: npt.NDArray[Any]) -> float:
 def _are_of_photons(counts: Floats, valid: Bools) -> bool:
     """Whether the squared differences are as large as the sums, apart from structure.
 
-    They must not be smaller in any group. In some they may be larger, because of sharp edges.
+    Structure only adds to them, so they must not be smaller in any group. What it adds is then
+    subtracted with its typical growth: that of sharp edges is less, and that of slopes is more.
     """
     full = _squares_over_sums(counts, valid)
     half = _squares_over_sums(_by_blocks(counts, 2, 2), _by_blocks(valid, 2, 2) == 4)
     noise = (_GROWTH * full - half) / (_GROWTH - 1)
-    known = noise[~np.isnan(noise)]
-    return len(known) > 0 and bool(known.min() > _LEAST_RATIO and np.median(known) < _MOST_RATIO)
+    known = ~np.isnan(noise)
+    if not known.any():
+        return False
+    typical = np.median(noise[known])
+    return bool(full[known].min() > _LEAST_RATIO and _LEAST_RATIO < typical < _MOST_RATIO)
 
 
 def _squares_over_sums(counts: Floats, valid: Bools) -> Floats:

@@ -75,6 +75,17 @@ def test_counts_of_sharp_beads(peak):
     assert estimate_noise(counts(beads + 0.01, peak)).gain == (1.0,)
 
 
+@pytest.mark.parametrize("value", [1.0, 1.7])
+@pytest.mark.parametrize("peak", [2.0, 10.0, 30.0])
+def test_counts_of_blurred_beads(peak, value):
+    """Their slopes add far more to the squares of sums of pixels than edges do."""
+    beads = np.zeros((256, 256))
+    for y, x in np.random.default_rng(2).integers(10, 246, (15, 2)):
+        beads[draw.disk((y, x), 9)] = 1
+    noisy = value * counts(gaussian(beads, 1.5) + 0.02, peak)
+    assert estimate_noise(noisy).gain == pytest.approx((value,))
+
+
 @pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "g"])
 def test_counts_of_any_dtype(dtype):
     assert value_per_photon(counts(hopper()[..., 0], 2.0).astype(dtype)) == (1.0,)
