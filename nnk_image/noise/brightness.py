@@ -54,7 +54,8 @@ class Line:
         least = (_LEAST_VARIANCE * np.median(variances)) ** (1 / power)
         weights = np.append(certainty, 2 * [1 - certainty.mean()])
         texture = np.append(texture, [1, 1])
-        fitted, above = roots, 1.0
+        fitted, above = roots.copy(), 1.0
+        fitted[-2:] = roots.max()  # relative to the median, the ends would weigh far too much
         for _ in range(_ITERATIONS):
             relative = weights / (above * fitted)
             first, last = nnls(ends * relative[:, None], roots * relative)[0]

@@ -33,6 +33,7 @@ measured there."""
 
 _BINS = 8  # largest number of bins by brightness
 _PER_BIN = 64  # least number of blocks in a bin; small images have fewer bins
+_MOST_OF_CONTRAST = 0.5  # largest part of the contrast that the brightest bin spans, if possible
 _FLATTEST = 0.03  # share of the blocks, the flattest, in which level and spectrum are measured
 _LOW_QUANTILE = 0.1
 """Quantile of the spectra over the bins: noise is in all bins, texture raises only some of them."""
@@ -115,7 +116,7 @@ class Scale:
         """
         independent = min(1.0, disjoint / len(coefficients))
         number = int(np.clip(len(coefficients) // _PER_BIN, 1, _BINS))
-        bins = np.array_split(np.argsort(brightness, kind="stable"), number)
+        bins = _bins(brightness, number)
         energies = energies_of_parts(coefficients)
         rotation = cosine_matrix(coefficients.shape[1])
         covariances = _covariances(coefficients, flattest_in_bins(energies, bins, _FLATTEST))
@@ -234,6 +235,21 @@ def scales_of(channels: Floats, usable: Floats, constant: Bools) -> list[Scale]:
         usable = halve(usable[None])[0] / 2
         constant = halve(constant[None].astype(float))[0] > 1
     return found
+
+
+def _bins(brightness: Floats, number: int) -> list[Any]:
+    """Split blocks into bins of equal size by brightness, and the brightest bin further.
+
+    It is halved while it spans more than half of the contrast: a few bright objects on a dark
+    ground, as in a microscope, need a bin of their own.
+    """
+    order = np.argsort(brightness, kind="stable")
+    *bins, last = np.array_split(order, number)
+    contrast = np.ptp(brightness)
+    while len(last) >= 2 * _PER_BIN and np.ptp(brightness[last]) > _MOST_OF_CONTRAST * contrast:
+        lower, last = np.array_split(last, 2)
+        bins.append(lower)
+    return [*bins, last]
 
 
 def _covariances(coefficients: Floats, chosen: Chosen) -> Floats:

@@ -152,3 +152,14 @@ def test_weighted_medians():
     values = np.array([[5.0, 1.0, 3.0], [2.0, 2.0, 9.0]])
     np.testing.assert_allclose(weighted_medians(values, np.ones(3)), [3, 2])
     np.testing.assert_allclose(weighted_medians(values, np.array([1.0, 0, 0])), [5, 2])
+
+
+def test_an_uncertain_bin_does_not_hide_a_line():
+    """Nor do bright bins that seem to be texture, if a line through all of them fits."""
+    brightness = np.array([-0.91, -0.9, -0.9, -0.9, -0.9, -0.69, -0.2, 0.32])
+    variances = 1 + 21.4 * (brightness + 0.91)
+    certainty = np.where(brightness == -0.69, 0.6, 1)
+    texture = np.array([0, 0, 0, 0, 0.4, 0.5, 0.8, 1])
+    line = Line.through(brightness, variances, certainty, texture)
+    assert line.grows(-0.91, 0.32)
+    np.testing.assert_allclose(line.at(brightness), variances, rtol=0.02)
