@@ -58,8 +58,8 @@ def denoise_bands(
         band. Bands of sigma 0 are returned unchanged. A `NoiseModel` may have `levels`, `rician`
         and a `correlation` of pixels, but no `gain`, `curve`, `rows` or `columns`. Default: one
         value per band is estimated, and isolated pixels and pixels without data are returned
-        unchanged, as by `denoise`. For magnitude images of MRI give ``estimate_noise(cube, channel_axis=-1,
-        kind="rician")``, which estimates one value for all bands.
+        unchanged, as by `denoise`. For magnitude images of MRI give ``estimate_noise(cube,
+        channel_axis=-1, kind="rician")``, which estimates one value for all bands.
     axis : int
         Axis of the bands, the last one by default.
     method, spacing, n_jobs

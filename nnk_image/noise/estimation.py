@@ -259,7 +259,7 @@ def measure_scales(image: Image) -> list[Scale]:
     valid = np.full(image.shape, True) if image.valid is None else image.valid
     # Beside masked pixels, areas may be constant only because these have been filled.
     constant_areas = constant & minimum_filter(valid, 3)
-    if is_drawing(constant_areas, valid) and not _is_counts(image):
+    if is_drawing(image.pixels, constant_areas, valid) and not _is_counts(image):
         return []
     scales = scales_of(channels, usable_pixels(image.pixels, image.valid), constant)
     if not scales:  # all blocks are clipped or constant, and are used nevertheless
@@ -272,9 +272,13 @@ def measure_scales(image: Image) -> list[Scale]:
 
 
 def _is_counts(image: Image) -> bool:
-    """Whether the values are few and start like 0, 1, 2: counts may be constant despite noise."""
+    """Whether the values are few and start like 0, 1, 2, times any number.
+
+    Counts may be constant despite noise.
+    """
     values = few_values(image.pixels if image.valid is None else image.pixels[image.valid])
-    return values is not None and np.array_equal(np.diff(values[:3].astype(float)), [1, 1])
+    steps = [] if values is None else np.diff(values[:3].astype(float))
+    return len(steps) == 2 and bool(np.isclose(*steps))
 
 
 def white_level(image: Image) -> float:

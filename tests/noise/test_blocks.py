@@ -307,12 +307,25 @@ def test_constant_areas_everywhere_are_a_drawing():
     y, x = np.mgrid[:120, :160]
     everywhere = np.ones((120, 160), bool)
     lines = (y % 12 < 4) | (x % 40 < 3)  # all other pixels are within a block of them
-    assert is_drawing(lines, everywhere)
-    assert is_drawing(everywhere, everywhere)
-    assert not is_drawing(y < 60, everywhere)  # only one half is constant
-    assert not is_drawing(lines & (x < 80), everywhere)
-    assert is_drawing(lines & (x < 80), x < 80)  # the rest is masked
-    assert not is_drawing(~everywhere, everywhere)
+    pixels = np.where(lines, 0, y + x)[..., None]
+    assert is_drawing(pixels, lines, everywhere)
+    assert is_drawing(pixels, everywhere, everywhere)
+    assert not is_drawing(pixels, y < 60, everywhere)  # only one half is constant
+    assert not is_drawing(pixels, lines & (x < 80), everywhere)
+    assert is_drawing(pixels, lines & (x < 80), x < 80)  # the rest is masked
+    assert not is_drawing(pixels, ~everywhere, everywhere)
+
+
+@pytest.mark.parametrize("below", [0.7, 1.2, 1.7])
+def test_noise_clipped_at_zero_is_not_a_drawing(below):
+    """As in a micrograph whose background was subtracted."""
+    noise = filtered(KERNELS["white"], (*SHAPE, 1), 20) - below
+    clipped = np.maximum(noise, 0)
+    constant = constant_pixels(clipped)
+    assert constant.any()
+    assert not is_drawing(clipped, constant, np.ones(SHAPE, bool))
+    halftone = (noise > 0).astype(float)
+    assert is_drawing(halftone, constant_pixels(halftone), np.ones(SHAPE, bool))
 
 
 @pytest.mark.parametrize("sigma", [2, 6, 20])

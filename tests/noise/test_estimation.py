@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from noises import KERNELS, autocovariance, filtered, skimage_picture
 from pictures import axis_of, psnr, rms
+from skimage import draw
+from skimage.filters import gaussian
 
 from nnk_image import NoiseModel, denoise, estimate_noise
 
@@ -507,6 +509,35 @@ def test_a_color_volume():
     noise = np.random.default_rng(4).normal(0, 1, (6, 90, 100, 3)) * [10, 20, 30]
     model = estimate_noise(np.moveaxis(100 + noise, -1, 1), channel_axis=1)
     np.testing.assert_allclose(model.sigma, [10, 20, 30], rtol=0.15)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("number", [5, 10, 30])
+def test_few_bright_beads_on_a_dark_ground(number, seed):
+    """Their noise is far stronger than that of nearly all pixels."""
+    rng = np.random.default_rng(seed)
+    light = np.full((256, 256), 1.0)
+    for y, x in rng.integers(15, 240, (number, 2)):
+        light[draw.disk((y, x), rng.uniform(8, 12))] = rng.uniform(50, 200)
+    noisy = np.rint(50 + 3 * rng.poisson(light) + rng.normal(0, 5, light.shape))
+    if number > 5:
+        assert estimate_noise(noisy).gain[0] == pytest.approx(3, rel=0.2)
+    clean, beads = 50 + 3 * light, light > 1
+    known = denoise(noisy, NoiseModel(gain=3, sigma=5, offset=50))
+    errors = [np.mean((pixels - clean)[beads] ** 2) for pixels in (denoise(noisy), known)]
+    assert errors[0] < 1.5 * errors[1]
+
+
+@pytest.mark.parametrize("photons", [6, 12, 20])
+def test_micrograph_whose_background_was_subtracted(photons):
+    """Half of the pixels or more are 0, so that constant areas are everywhere."""
+    rng = np.random.default_rng(6)
+    light = photons * np.square(gaussian(COINS[:200, :200] / 255.0, 2))
+    clean = 3 * light - 10
+    noisy = np.rint(3 * rng.poisson(light) + rng.normal(0, 5, light.shape) - 10).clip(0)
+    assert np.mean(noisy == 0) > 0.5
+    errors = [np.mean((pixels - clean.clip(0)) ** 2) for pixels in (denoise(noisy), noisy)]
+    assert errors[0] < 0.4 * errors[1]
 
 
 def test_row_and_column_noise():
