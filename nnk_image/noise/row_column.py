@@ -9,19 +9,19 @@ the most likely ones, given these medians and the standard deviation of the offs
 """
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy.linalg import solveh_banded
 
 from nnk_image.base.image import Floats, Image
 from nnk_image.noise.autocovariance import REACH, cut
+from nnk_image.noise.blocks import constant_pixels
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 
 _TO_DEVIATION = 1.4826  # standard deviation of normal values over the median of their magnitudes
 _LEAST_ROWS = 32  # rows, or columns, that an estimate needs
 _MOST_SECOND_CORRELATION = 5.0
-"""Limit of the correlation of row differences two rows apart, times the root of the number of rows.
+"""Limit of the correlation of row differences two rows apart, times the root of their number.
 For independent offsets it is 0, but for chance. A larger one has another cause, such as the fields
 of an interlaced video."""
 
@@ -35,6 +35,7 @@ _MOST_OFFSETS = 2.0
 """Standard deviation of estimated offsets, relative to their level, from which they belong to the
 picture, such as lines of text. It is 0.6 to 1.2 for noise."""
 
+_MOST_STEP = 3.0  # standard deviations beyond which a step is a change of the image, as at a border
 _LEAST_CHANGE = 0.2
 """Least change of the image from row to row, relative to the standard deviation of the offsets."""
 
@@ -45,15 +46,15 @@ def row_column_levels(image: Image) -> tuple[float, float]:
     if unit == 0:
         return 0.0, 0.0
     channels = np.moveaxis(image.pixels, -1, 0)
-    turned, valid = _turned(channels, image.valid)
-    rows, columns = _level(channels, image.valid, unit), _level(turned, valid, unit)
+    turned, valid = _turned(channels, varying := _varying(image))
+    rows, columns = _level(channels, varying, unit), _level(turned, valid, unit)
     return unit * rows, unit * columns
 
 
 def estimate_offsets(image: Image, rows: float, columns: float) -> Floats:
     """Estimate the (C, H, W) offsets of rows and columns, given their standard deviations."""
     channels = np.moveaxis(image.pixels, -1, 0).astype(np.float64)
-    return _rows_and_columns(channels, image.valid, rows, columns, _offsets)
+    return _rows_and_columns(channels, _varying(image), rows, columns, _offsets)
 
 
 def remaining_offsets(image: Image, estimate: Floats, noise: NoiseModel) -> Floats:
@@ -62,14 +63,14 @@ def remaining_offsets(image: Image, estimate: Floats, noise: NoiseModel) -> Floa
     `estimate` holds the (H, W, C) denoised pixels.
     """
     removed = np.moveaxis(image.pixels - estimate, -1, 0).astype(np.float64)
-    return _rows_and_columns(removed, image.valid, noise.rows, noise.columns, _centered_means)
+    return _rows_and_columns(removed, _varying(image), noise.rows, noise.columns, _centered_means)
 
 
 def without_offsets(image: Image, offsets: Floats) -> Image:
-    """Return the image minus (C, H, W) offsets; masked pixels stay as they are."""
-    inside: Any = ... if image.valid is None else image.valid
+    """Return the image minus (C, H, W) offsets; masked pixels and empty areas stay as they are."""
+    varying, inside = (... if v is None else v for v in (_varying(image), image.valid))
     pixels = image.pixels.astype(image.dtype)
-    pixels[inside] -= np.moveaxis(offsets, 0, -1)[inside].astype(image.dtype)
+    pixels[varying] -= np.moveaxis(offsets, 0, -1)[varying].astype(image.dtype)
     low, high = float(pixels[inside].min()), float(pixels[inside].max())
     return replace(image, pixels=pixels, low=low, high=high)
 
@@ -106,6 +107,22 @@ def _rows_and_columns(channels, valid, rows, columns, find) -> Floats:
     return offsets
 
 
+def _varying(image):
+    """Return which pixels are valid and not in constant areas of the commonest value; None for all.
+
+    Those areas are empty or clipped, and show no offsets.
+    """
+    constant = constant_pixels(image.pixels)
+    if image.valid is not None:
+        constant &= image.valid
+    if not constant.any():
+        return image.valid
+    sums = image.pixels[constant].sum(axis=-1, dtype=np.float64)
+    _, places, counts = np.unique(sums, return_inverse=True, return_counts=True)
+    constant[constant] = places == counts.argmax()
+    return ~constant if image.valid is None else image.valid & ~constant
+
+
 def _turned(channels, valid):
     return channels.swapaxes(1, 2), None if valid is None else valid.T
 
@@ -116,10 +133,11 @@ def _row_differences(channels, valid, unit=1.0):
     The values are divided by `unit`, so that squares do not overflow.
     """
     n, height, width = channels.shape
-    known, median = np.full(height - 1, True), np.median
+    known, median, used = np.full(height - 1, True), np.median, width
     if valid is not None:
         both = valid[1:] & valid[:-1]
         known, median = both.any(axis=1), np.nanmedian  # much slower
+        used = np.count_nonzero(both) / max(1, np.count_nonzero(known))
     medians = np.zeros((n, height - 1))
     some = slice(None, None, 1 + np.count_nonzero(known) * width // _SPREAD_PIXELS)
     around = [np.empty((n, 0, len(range(width)[some])))]
@@ -138,35 +156,37 @@ def _row_differences(channels, valid, unit=1.0):
     spread = np.zeros(n)
     if known.any():
         spread = _TO_DEVIATION * median(np.concatenate(around, axis=1), axis=(1, 2))
-    return medians, known, np.pi / 2 * spread**2 / width
+    return medians, known, np.pi / 2 * spread**2 / max(1, used)
 
 
 def _level(channels, valid, unit):
     """Estimate the standard deviation of row offsets, in `unit`; 0 unless the evidence is clear."""
-    if channels.shape[1] < _LEAST_ROWS:
+    medians, known, error = _row_differences(channels, valid, unit)
+    medians = medians[:, known]
+    if medians.shape[1] < _LEAST_ROWS - 1:
         return 0.0
-    medians, _, error = _row_differences(channels, valid, unit)
-    limit = 3 * _TO_DEVIATION * np.median(np.abs(medians), axis=1, keepdims=True)
+    limit = _MOST_STEP * _TO_DEVIATION * np.median(np.abs(medians), axis=1, keepdims=True)
     medians = np.clip(medians, -limit, limit)
     medians -= medians.mean(axis=1, keepdims=True)
     variance = (medians**2).mean()
     first = (medians[:, 1:] * medians[:, :-1]).mean()
     second = (medians[:, 2:] * medians[:, :-2]).mean()
     white = error.mean() / 2
-    chance = _MOST_SECOND_CORRELATION / np.sqrt(channels.shape[1])
+    chance = _MOST_SECOND_CORRELATION / np.sqrt(medians.shape[1])
     if -first < _CERTAIN * white or abs(second) > chance * variance or variance == 0:
         return 0.0
     level = float(np.sqrt(-first - white))
     if level < LEAST_NOISE:  # rounding errors
         return 0.0
-    found = _offsets(channels, valid, level, unit)
+    found = _offsets(channels, valid, level, unit, most_step=np.inf)
     return level if found.std(axis=1).max() < _MOST_OFFSETS * level else 0.0
 
 
-def _offsets(channels, valid, sigma, unit=1.0):
+def _offsets(channels, valid, sigma, unit=1.0, most_step=_MOST_STEP):
     """Return the (C, H) most likely row offsets, given their standard deviation; both in `unit`.
 
-    The medians are differences of offsets, plus the changes of the image from row to row.
+    The medians are differences of offsets, plus the changes of the image from row to row. Unusually
+    large ones, as at a border or a horizon, do not count.
     """
     medians, known, _ = _row_differences(channels, valid, unit)
     offsets = np.zeros(channels.shape[:2])
@@ -175,7 +195,8 @@ def _offsets(channels, valid, sigma, unit=1.0):
     for own, steps in zip(offsets, medians, strict=True):
         scale = _TO_DEVIATION * np.median(np.abs(steps[known]))
         change = max(scale**2 - 2 * sigma**2, (_LEAST_CHANGE * sigma) ** 2)
-        weights = np.where(known, 1 / change, 0.0)
+        usual = np.abs(steps) <= most_step * max(scale, np.sqrt(2) * sigma)
+        weights = np.where(known & usual, 1 / change, 0.0)
         diagonal = 1 / sigma**2 + np.append(weights, 0) + np.append(0, weights)
         sums = -np.diff(weights * steps, prepend=0, append=0)
         own[:] = solveh_banded(np.stack([np.append(0, -weights), diagonal]), sums)

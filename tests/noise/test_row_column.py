@@ -83,6 +83,30 @@ def test_denoising_removes_given_and_estimated_row_noise():
     assert rms(denoise(noisy) - CLEAN) < 1.05 * given
 
 
+def test_a_horizon_does_not_spoil_the_offsets_beside_it():
+    noisy, clean = CLEAN + WHITE + ROWS, CLEAN.copy()
+    even = rms(denoise(noisy, NoiseModel(10.0, rows=12.0)) - clean)
+    clean[:128] += 300
+    noisy[:128] += 300
+    for result in (denoise(noisy, NoiseModel(10.0, rows=12.0)), denoise(noisy)):
+        assert rms(result - clean) < 1.1 * even
+        assert rms((result - clean)[118:138]) < 1.5 * even
+
+
+@pytest.mark.parametrize("empty", [np.s_[:60], np.s_[:, :100]])
+def test_row_noise_beside_an_empty_border(empty):
+    noisy, mask = CLEAN + WHITE + ROWS, np.ones(CLEAN.shape, bool)
+    noisy[empty], mask[empty] = 0, False
+    model = NoiseModel(10.0, rows=12.0)
+    masked = rms((denoise(noisy, model, mask=mask) - CLEAN)[mask])
+    found = estimate_noise(noisy)
+    assert found.rows == pytest.approx(12, rel=0.15)
+    assert found == estimate_noise(noisy, mask=mask)
+    for result in (denoise(noisy, model), denoise(noisy)):
+        assert rms((result - CLEAN)[mask]) < 1.05 * masked
+        assert rms(result[~mask]) < 1
+
+
 def test_column_noise_of_each_channel():
     clean = nnk_image.standard_image("chelsea").astype(float)[:96, :112]
     rng = np.random.default_rng(3)
