@@ -54,8 +54,9 @@ def estimate_noise(
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
         Image of any real dtype, at least 8 pixels high and wide, unless constant; far more for a
-        reliable result. For a volume, slices along its last two axes are used; row and column noise
-        is not estimated then, and correlation across slices only without channels.
+        reliable result. For a volume, slices along its last two axes are used, or, if one of these
+        is shorter than 8, along the two longest of the last three. Row and column noise is not
+        estimated then, and correlation across slices only without channels.
     channel_axis : int, optional
         Axis of the channels of a color image. Default: the image has no channels.
     spacing : float or sequence of float, optional
@@ -201,6 +202,16 @@ def _for_all_channels(model: NoiseModel, places: list[int], constant: list[float
 
 def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseModel, float]:
     """Estimate the noise of an image whose channels differ and are not constant."""
+    last, axis = len(image.shape) - 3, _axis_of_slices(image.shape)
+    if axis > last:
+        valid = None if image.valid is None else np.moveaxis(image.valid, axis, last)
+        turned = replace(image, pixels=np.moveaxis(image.pixels, axis, last), valid=valid)
+        found, weight = _estimated(turned, kind, correlated)
+        within = found.mean_correlation()  # of all channels: that of volumes has no joint one
+        if within is not None:
+            within = within if within.ndim == 3 else within[None]
+            found = replace(found, correlation=np.moveaxis(within, 0, axis - last))
+        return found, weight
     plane, is_volume = _plane(image), len(image.shape) > 2
     if kind in (None, "poisson") and (model := photon_noise(plane)):
         return model, 0.0
@@ -288,6 +299,16 @@ def white_level(image: Image) -> float:
     return model_of(scales, plane, 0.0, "white").sigma[0] if scales else 0.0
 
 
+def _axis_of_slices(shape: tuple[int, ...]) -> int:
+    """Return the axis across slices, the third from the last unless these would be too narrow.
+
+    Then it is the shortest of the last three, along which files of scans often store few slices.
+    """
+    last = len(shape) - 3
+    narrow = last >= 0 and min(shape[-2:]) < SIDE <= sorted(shape[last:])[1]
+    return last + int(np.argmin(shape[last:])) if narrow else last
+
+
 def _plane(image: Image) -> Image:
     """Return an image of two axes, in C order so that sums do not depend on the memory layout.
 
@@ -297,7 +318,7 @@ def _plane(image: Image) -> Image:
     height, width = image.shape[-2:]
     if min(height, width) < SIDE and image.low < image.high:
         count = f"{image.channels} channel" + "s" * (image.channels > 1)
-        along = " along the last two axes" if len(image.shape) > 2 else ""
+        along = " along two of the last three axes" if len(image.shape) > 2 else ""
         raise ValueError(
             f"the noise of {count} of {'x'.join(map(str, image.shape))} pixels cannot be "
             f"estimated: at least {SIDE}x{SIDE} are needed{along}; check channel_axis, or give "

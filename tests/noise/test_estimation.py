@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from noises import KERNELS, autocovariance, filtered, skimage_picture
 from pictures import axis_of, psnr, rms
+from scipy.ndimage import gaussian_filter
 from skimage import draw
 from skimage.filters import gaussian
 
@@ -464,9 +465,25 @@ def test_too_small_images_are_refused(shape):
         estimate_noise(image)
 
 
+@pytest.mark.parametrize("width", [0, 0.6])
+@pytest.mark.parametrize("axis", [1, 2])
+def test_volumes_of_few_slices_along_any_axis(axis, width):
+    """The slices are the same, so the estimate is, but for the order of the axes."""
+    white = np.random.default_rng(0).normal(0, 10, (6, 96, 96))
+    volume = 100 + 30 * np.sin(np.arange(96) / 9)[:, None] + gaussian_filter(white, width)
+    model = estimate_noise(volume)
+    turned = np.moveaxis(volume, 0, axis)
+    found = estimate_noise(turned)
+    assert found.sigma == model.sigma
+    if width:
+        np.testing.assert_array_equal(found.correlation, np.moveaxis(model.correlation, 0, axis))
+    result = np.moveaxis(denoise(turned, found), axis, 0)
+    np.testing.assert_allclose(result, denoise(volume, model), atol=1)
+
+
 def test_error_about_small_slices_gives_the_shape_of_the_volume():
-    volume = np.random.default_rng(0).random((60, 60, 3))
-    with pytest.raises(ValueError, match=r"1 channel of 60x60x3 pixels .* last two axes"):
+    volume = np.random.default_rng(0).random((60, 7, 3))
+    with pytest.raises(ValueError, match=r"1 channel of 60x7x3 pixels .* last three axes"):
         estimate_noise(volume, spacing=(1, 1, 1))
 
 
