@@ -15,7 +15,7 @@ from nnk_image.base.parallel import one_blas_thread
 from nnk_image.noise.blocks import SIDE, constant_pixels, is_drawing, usable_pixels
 from nnk_image.noise.clipping import few_values
 from nnk_image.noise.defects import without_defects
-from nnk_image.noise.fit import model_of
+from nnk_image.noise.fit import NEGLIGIBLE, NEGLIGIBLE_IN_VOLUMES, model_of
 from nnk_image.noise.levels import noise_of_levels
 from nnk_image.noise.model import PER_CHANNEL, NoiseModel
 from nnk_image.noise.photons import photon_noise
@@ -232,10 +232,13 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
         weight = correlated_trust(scales)
     if is_volume:
         weight *= _IN_VOLUMES
-    model = replace(model_of(scales, plane, weight, kind), rows=rows, columns=columns)
-    if not correlated or kind not in (None, "correlated"):
-        return model, weight
-    across = correlation_across_slices(image)
+    with_correlation = correlated and kind in (None, "correlated")
+    across = correlation_across_slices(image) if with_correlation else None
+    negligible = NEGLIGIBLE
+    if is_volume and across is None:  # the factor `weight` makes correlation seem smaller
+        negligible = max(negligible, NEGLIGIBLE_IN_VOLUMES * min(1, weight))
+    model = model_of(scales, plane, weight, kind, negligible)
+    model = replace(model, rows=rows, columns=columns)
     if across is None:
         return model, weight
     within = np.ones((1, 1)) if model.correlation is None else model.correlation

@@ -20,20 +20,32 @@ from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 from nnk_image.noise.scale import Scale, cosines
 from nnk_image.noise.trust import two_values, white_trust
 
+NEGLIGIBLE, NEGLIGIBLE_IN_VOLUMES = 0.04, 0.13
+"""Correlations of pixels, or of channels, below which noise counts as white. In volumes, the filter
+for white noise combines more pixels, and is as good as that for correlated noise at the second
+number, a median over films cut from four pictures (0.02 to 0.24, with both kinds of correlation).
+"""
+
 _REACH = 7  # largest displacement, in pixels, at which noise may be correlated
 _LEAST_SHARE = 0.02  # least share of the correlated part in the spectrum, at any frequency
 _COARSE = (U < 4) & (V < 4)  # low frequencies, the only ones used at half the size
 _LEAST_CHROMA = 0.5  # least level of the color differences, relative to that of the luminance
 _MOST_RAISED = 100  # limit of the factor that raises their variances: they are 0 in gray pictures
-_NEGLIGIBLE = 0.04  # correlation below which noise counts as white
 _LEAST_FACTOR = 0.1  # least level at any brightness, relative to the typical one
 _STANDARD_ERRORS = 2  # a block is negative if its mean is so many standard errors below 0
 
 
 def model_of(
-    scales: list[Scale], image: Image, factor: float, kind: str | None = None
+    scales: list[Scale],
+    image: Image,
+    factor: float,
+    kind: str | None = None,
+    negligible: float = NEGLIGIBLE,
 ) -> NoiseModel:
-    """Return the noise of an image, given its scales; `factor` multiplies the correlated part."""
+    """Return the noise of an image, given its scales; `factor` multiplies the correlated part.
+
+    It is white if no correlation is as large as `negligible`.
+    """
     full, matrix = scales[0], scales[0].matrix
     noise = 1 - two_values(scales) if kind is None else 1.0  # if specified, there is noise
     trusted = noise * (white_trust(scales) if kind in (None, "white") else 1)
@@ -57,7 +69,7 @@ def model_of(
         return NoiseModel([0.0] * image.channels)
     model = NoiseModel(
         image.half_range * sigma,
-        correlation=_correlation(covariance),
+        correlation=_correlation(covariance, negligible),
         uncertainty=full.uncertainty,
     )
     if kind == "white":
@@ -166,11 +178,11 @@ def _samples(scale: Scale, halvings: int) -> tuple[Floats, Floats, Floats]:
     return u, v, scale.variances[:, kept] / response
 
 
-def _correlation(covariance: Floats) -> Floats | None:
+def _correlation(covariance: Floats, negligible: float) -> Floats | None:
     """Return the correlation for each offset, (C, C, ...) or of one channel; None if negligible."""
     correlation = correlation_of(covariance)
     white = np.zeros_like(correlation)
     white[..., _REACH, _REACH] = np.eye(len(correlation))
-    if np.abs(correlation - white).max() < _NEGLIGIBLE:
+    if np.abs(correlation - white).max() < negligible:
         return None
     return correlation[0, 0] if len(correlation) == 1 else correlation

@@ -10,7 +10,7 @@ from scipy.ndimage import gaussian_filter
 from skimage import draw
 from skimage.filters import gaussian
 
-from nnk_image import NoiseModel, denoise, estimate_noise
+from nnk_image import NoiseModel, denoise, estimate_noise, standard_image
 
 FAILS = pytest.mark.xfail(strict=True, reason="takes fine texture for noise, or noise for texture")
 """Mark of cases that the estimator does not handle yet."""
@@ -463,6 +463,17 @@ def test_too_small_images_are_refused(shape):
     image = np.random.default_rng(0).random(shape)
     with pytest.raises(ValueError, match=r"pixels cannot be estimated: .*8x8 .* or give sigma"):
         estimate_noise(image)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_white_noise_of_a_color_film_is_white(seed):
+    """Texture in common to the channels is a correlation of up to 0.09."""
+    picture = standard_image("hopper").astype(float)
+    film = np.stack([picture[20 + i : 100 + i, 30 + 2 * i : 110 + 2 * i] for i in range(8)])
+    noisy = film + np.random.default_rng(seed).normal(0, 15, film.shape)
+    model = estimate_noise(np.clip(np.rint(noisy), 0, 255), channel_axis=-1)
+    assert model.correlation is None
+    assert np.mean(model.sigma) == pytest.approx(15, rel=0.07)
 
 
 @pytest.mark.parametrize("width", [0, 0.6])
