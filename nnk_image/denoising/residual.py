@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.image import Image, check_image, filled, spatial_shape
-from nnk_image.noise.blocks import constant_pixels, usable_pixels
+from nnk_image.noise.blocks import empty_pixels, usable_pixels
 from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.model import NoiseModel, PerChannel, deviations
@@ -193,7 +193,7 @@ def structure_removed(image: Image, denoised, noise: NoiseModel | None) -> float
     )
     valid = None if image.valid is None else image.valid.reshape(before.shape)
     varying = [c.max() > c.min() for c in np.moveaxis(noisy, -1, 0)]  # others are not clipped
-    usable = (usable_pixels(noisy[..., varying], valid) == 1) & ~_padding(noisy, before)
+    usable = (usable_pixels(noisy[..., varying], valid) == 1) & ~empty_pixels(noisy)
     removed, kurtosis = _moments(_blocks(before) - _blocks(after))
     chosen = (_blocks(usable).mean(axis=1) >= _LEAST_USABLE) & (kurtosis <= _MOST_OF_BLOCK)
     structure, removed = _blocks(after)[chosen].var(axis=1), removed[chosen]
@@ -251,16 +251,6 @@ def _luminance(image: Image, pixels):
     channels = np.moveaxis(filled(pixels, image.valid), -1, 0)
     total = sum(np.divide(channel, size, dtype=image.dtype) for channel in channels)
     return total.reshape(-1, image.shape[-1])
-
-
-def _padding(pixels, luminance):
-    """Return (H, W) bools: pixels of the commonest constant area, such as around a scan.
-
-    Constant areas with other values, as in JPEG files, are part of the picture.
-    """
-    constant = constant_pixels(pixels)
-    values, counts = np.unique(luminance[constant], return_counts=True)
-    return constant & (luminance == values[counts.argmax()]) if len(values) else constant
 
 
 def _blocks(values):

@@ -72,6 +72,21 @@ def constant_pixels(pixels):
     return maximum_filter(np.pad(middles, 1), 3)
 
 
+def empty_pixels(pixels, valid=None):
+    """Return (H, W) bools: pixels of the commonest constant area, such as around a scan.
+
+    Constant areas with other values, as in JPEG files, are part of the picture.
+    """
+    constant = constant_pixels(pixels)
+    if valid is not None:
+        constant &= valid
+    if constant.any():
+        sums = pixels[constant].sum(axis=-1, dtype=np.float64)
+        _, places, counts = np.unique(sums, return_inverse=True, return_counts=True)
+        constant[constant] = places == counts.argmax()
+    return constant
+
+
 def is_drawing(pixels, constant, valid):
     """Whether constant areas are everywhere in an image, and are not noise clipped at zero.
 

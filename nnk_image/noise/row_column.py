@@ -15,7 +15,7 @@ from scipy.linalg import solveh_banded
 
 from nnk_image.base.image import Floats, Image
 from nnk_image.noise.autocovariance import REACH, cut
-from nnk_image.noise.blocks import constant_pixels
+from nnk_image.noise.blocks import empty_pixels
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 
 _TO_DEVIATION = 1.4826  # standard deviation of normal values over the median of their magnitudes
@@ -108,19 +108,11 @@ def _rows_and_columns(channels, valid, rows, columns, find) -> Floats:
 
 
 def _varying(image):
-    """Return which pixels are valid and not in constant areas of the commonest value; None for all.
-
-    Those areas are empty or clipped, and show no offsets.
-    """
-    constant = constant_pixels(image.pixels)
-    if image.valid is not None:
-        constant &= image.valid
-    if not constant.any():
+    """Return which pixels are valid, and not empty, which shows no offsets; None for all."""
+    empty = empty_pixels(image.pixels, image.valid)
+    if not empty.any():
         return image.valid
-    sums = image.pixels[constant].sum(axis=-1, dtype=np.float64)
-    _, places, counts = np.unique(sums, return_inverse=True, return_counts=True)
-    constant[constant] = places == counts.argmax()
-    return ~constant if image.valid is None else image.valid & ~constant
+    return ~empty if image.valid is None else image.valid & ~empty
 
 
 def _turned(channels, valid):
