@@ -291,7 +291,7 @@ def _is_counts(image: Image) -> bool:
     Counts may be constant despite noise.
     """
     values = few_values(image.pixels if image.valid is None else image.pixels[image.valid])
-    steps = [] if values is None else np.diff(values[:3].astype(float))
+    steps: Any = [] if values is None else np.diff(values[:3].astype(float))
     return len(steps) == 2 and bool(np.isclose(*steps))
 
 
