@@ -110,9 +110,8 @@ def _rows_and_columns(channels, valid, rows, columns, find) -> Floats:
 def _varying(image):
     """Return which pixels are valid, and not empty, which shows no offsets; None for all."""
     empty = empty_pixels(image.pixels, image.valid)
-    if not empty.any():
-        return image.valid
-    return ~empty if image.valid is None else image.valid & ~empty
+    varying = ~empty if image.valid is None else image.valid & ~empty
+    return varying if empty.any() and varying.any() else image.valid
 
 
 def _turned(channels, valid):

@@ -140,6 +140,13 @@ def test_small_images(shape):
     assert np.isfinite(result).all()
 
 
+def test_an_image_without_variation_is_unchanged():
+    image = np.full((40, 30, 2), [5.0, 7.0])
+    model = NoiseModel(1.0, rows=2.0, columns=1.0)
+    np.testing.assert_allclose(denoise(image, model, channel_axis=-1), image)
+    np.testing.assert_array_equal(denoise(image[..., 0], model), 5)
+
+
 def test_progress_and_same_bits_for_threads():
     noisy = (CLEAN + WHITE + ROWS)[:100]
     model = NoiseModel(10.0, rows=12.0)
