@@ -31,7 +31,7 @@ _LEAST_PIXELS = SIDE**2, (2 * SIDE) ** 2, (8 * SIDE) ** 2
 """Pixels outside constant areas that an image must have at full, half and quarter size to be
 measured there."""
 
-_BINS = 8  # largest number of bins by brightness
+_BINS = 8  # largest number of bins of equal size by brightness, before the brightest is halved
 _PER_BIN = 64  # least number of blocks in a bin; small images have fewer bins
 _MOST_OF_CONTRAST = 0.5  # largest part of the contrast that the brightest bin spans, if possible
 _FLATTEST = 0.03  # share of the blocks, the flattest, in which level and spectrum are measured
