@@ -169,7 +169,7 @@ def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, ex
     working = _unit_dtype(-most, most)
     per_pixel = method.bytes_per_pixel(len(channels), working.itemsize, len(image.shape))
     require(int(per_pixel * math.prod(image.shape)), f"denoising in {working}")
-    units = filled(np.subtract(units, center, dtype=dtype) / scales, image.valid)
+    units = np.subtract(filled(units, image.valid), center, dtype=dtype) / scales
     unit_image = _unit_image(image, units, -most, most)
     del units  # to free memory, and again before the result is allocated
     denoised = method.denoise(unit_image, unit_noise, statistics, executor)

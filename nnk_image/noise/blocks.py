@@ -81,7 +81,8 @@ def empty_pixels(pixels, valid=None):
     if valid is not None:
         constant &= valid
     if constant.any():
-        sums = pixels[constant].sum(axis=-1, dtype=np.float64)
+        with np.errstate(over="ignore"):
+            sums = pixels[constant].sum(axis=-1, dtype=np.float64)
         _, places, counts = np.unique(sums, return_inverse=True, return_counts=True)
         constant[constant] = places == counts.argmax()
     return constant

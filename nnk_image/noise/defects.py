@@ -75,9 +75,9 @@ def _without(image: Image, defects: Bools) -> Image:
 
 def _isolated(pixels: Array, image: Image) -> Bools:
     """Return which of (H, W, C) pixels of a slice are far above, or below, all eight neighbors."""
-    luminance, unit = np.zeros(pixels.shape[:2], np.float32), image.half_range * image.channels
+    luminance = np.zeros(pixels.shape[:2], np.float32)
     for channel in np.moveaxis(pixels, -1, 0):
-        luminance += np.subtract(channel, image.center, dtype=image.dtype) / unit
+        luminance += np.subtract(channel, image.center, dtype=image.dtype) / image.half_range
     low, high = _around(luminance, np.minimum), _around(luminance, np.maximum)
     ranges = high - low
     positive = ranges[ranges > 0]

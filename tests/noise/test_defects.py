@@ -121,6 +121,17 @@ def test_uncovered_borders_change_nothing_elsewhere():
     assert estimate_noise(image).gain[0] == pytest.approx(2, rel=0.2)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.filterwarnings("error")
+def test_extreme_fill_values_overflow_nowhere(dtype):
+    image = np.random.default_rng(10).normal(1, 0.05, (64, 64, 3)).astype(dtype)
+    expected = denoise(image[:, 9:], channel_axis=-1)
+    image[:, :9] = np.finfo(dtype).min
+    denoised = denoise(image, channel_axis=-1)
+    np.testing.assert_array_equal(denoised[:, :9], np.finfo(dtype).min)
+    assert np.std(denoised[:, 9:] - expected) < 0.005
+
+
 @pytest.mark.parametrize("values", [np.uint8, np.float32])
 @pytest.mark.parametrize("sigma", [2, 20, 60])
 def test_clipped_values_are_data(values, sigma):
