@@ -89,10 +89,10 @@ def empty_pixels(pixels, valid=None):
 
 
 def is_drawing(pixels, constant, valid):
-    """Whether constant areas are everywhere in an image, and are not noise clipped at zero.
+    """Whether constant areas are everywhere in an image, and not only around its content.
 
-    `pixels` is (H, W, C), the others are (H, W) bools: pixels of constant areas, not only around
-    the content, and pixels that are not masked. Clipped noise leaves single pixels above zero.
+    `pixels` is (H, W, C), the others are (H, W) bools: pixels of constant areas, and pixels that
+    are not masked. Clipped noise is no drawing: it leaves single pixels above the lowest value.
     """
     away = valid & ~maximum_filter(constant, 2 * SIDE + 1)
     if np.count_nonzero(away) > _MOST_AWAY * np.count_nonzero(valid & ~constant):

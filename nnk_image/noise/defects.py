@@ -53,7 +53,7 @@ def without_defects(image: Image) -> Image:
 
 
 def _is_apart(values: Array, extreme: Any) -> bool:
-    """Whether a gap separates their smallest or largest value, which many have, from the others."""
+    """Whether many values equal the `extreme` one, and a gap separates it from the others."""
     others = values[values != extreme]
     if not 0 < others.size <= values.size - _FEWEST:
         return False

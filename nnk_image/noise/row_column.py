@@ -108,7 +108,7 @@ def _rows_and_columns(channels, valid, rows, columns, find) -> Floats:
 
 
 def _varying(image):
-    """Return which pixels are valid, and not empty, which shows no offsets; None for all."""
+    """Return which pixels are valid and outside of empty areas, which show no offsets."""
     empty = empty_pixels(image.pixels, image.valid)
     varying = ~empty if image.valid is None else image.valid & ~empty
     return varying if empty.any() and varying.any() else image.valid
