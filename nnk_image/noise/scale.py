@@ -207,16 +207,20 @@ class Scale:
 
     @property
     def shared_white(self) -> float:
-        """Variance of the white noise that is the same in all channels, as in smoothed colors."""
+        """Variance of the white noise that is the same in all channels, as in smoothed colors.
+
+        It is that of the quietest channel, times the mean correlation of the channels.
+        """
         white = self.typical_white
         if len(white) == 1:
             return 0.0
         luminance = weighted_medians(self.white_opponent[:1], self.certainty)[0]
-        shared = (luminance - white.mean()) / (len(white) - 1)
-        return float(np.clip(shared, 0, white.min()))
+        if_equal = np.sqrt(white).sum() ** 2 - white.sum()  # of the sum of all channels
+        correlation = (len(white) * luminance - white.sum()) / if_equal
+        return float(np.clip(correlation, 0, 1) * white.min())
 
 
-def scales_of(channels: Floats, usable: Floats, constant: Bools) -> list[Scale]:
+def scales_of(channels: Floats, usable: Floats, constant: Bools, dark: Any) -> list[Scale]:
     """Return a `Scale` of an image for its full, half and quarter size, if it is large enough.
 
     The arguments are those of `coefficients_of_blocks`. The list is empty if there is no block.
