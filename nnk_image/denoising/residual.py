@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.image import Image, check_image, filled, spatial_shape
-from nnk_image.noise.blocks import empty_pixels, usable_pixels
+from nnk_image.noise.blocks import clipped_pixels, empty_pixels
 from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.model import NoiseModel, PerChannel, deviations
@@ -193,7 +193,9 @@ def structure_removed(image: Image, denoised, noise: NoiseModel | None) -> float
     )
     valid = None if image.valid is None else image.valid.reshape(before.shape)
     varying = [c.max() > c.min() for c in np.moveaxis(noisy, -1, 0)]  # others are not clipped
-    usable = (usable_pixels(noisy[..., varying], valid) == 1) & ~empty_pixels(noisy)
+    usable = ~clipped_pixels(noisy[..., varying], valid).any(axis=(0, 1)) & ~empty_pixels(noisy)
+    if valid is not None:
+        usable &= valid
     removed, kurtosis = _moments(_blocks(before) - _blocks(after))
     chosen = (_blocks(usable).mean(axis=1) >= _LEAST_USABLE) & (kurtosis <= _MOST_OF_BLOCK)
     structure, removed = _blocks(after)[chosen].var(axis=1), removed[chosen]

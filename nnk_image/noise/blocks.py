@@ -10,6 +10,7 @@ the discrete cosine coefficients (u, v) whose sum u + v is even, the odd part of
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.ndimage import maximum_filter
+from scipy.special import ndtri
 
 from nnk_image.base.channels import cosine_matrix
 from nnk_image.noise.clipping import few_values
@@ -20,12 +21,14 @@ _STEPS = 4, 2, 1  # possible distances of blocks in pixels; the first with enoug
 _ENOUGH_BLOCKS, _MOST_BLOCKS = 2_000, 17_000  # if there would be more, they are farther apart
 _FEWEST = 16  # least number of blocks that are selected, if there are so many
 _MOST_UNUSABLE, _RAISED_MOST_UNUSABLE, _LOW_QUANTILE = 0.05, 0.5, 0.1
-"""Largest share of masked and clipped values in a block that is used. If less than a tenth of the
-blocks comply, it is raised until a tenth does, up to the second number. The first number is also
-the largest share of pixels of constant areas, which show no noise; there it is not raised."""
+"""Largest share of values in a block that is used that are masked or clipped at white. If less than
+a tenth of the blocks comply, it is raised until a tenth does, up to the second number. The first
+number is also the largest share of pixels of constant areas, which show no noise; there it is not
+raised."""
 
+_MOST_DARK = 0.5  # largest share of values clipped at black in a block, in any channel
 _MOST_CLIPPED, _LEAST_VARIANCE = 0.75, 0.15
-"""Largest share of masked and clipped values in a block of paper around text, and the share of its
+"""Largest share of such values in a block of paper around text, and the share of its
 variance that normal noise retains where so much of it is clipped."""
 
 _MOST_AWAY = 0.2
@@ -50,14 +53,16 @@ PARTS = _ODD, ~_ODD
 """Coefficients of the odd and of the even part. Lists of blocks by part are in this order."""
 
 
-def usable_pixels(pixels, valid):
-    """Return (H, W) floats: the share of the channels that are not clipped, 0 in masked pixels."""
+def clipped_pixels(pixels, valid):
+    """Return (2, C, H, W) bools: where channels have the lowest and the highest value of them all.
+
+    Counts, whose extremes are not those of clipping, have no such pixels.
+    """
+    channels = np.moveaxis(pixels, -1, 0)
     inside = pixels if valid is None else pixels[valid]
-    usable = np.ones(pixels.shape[:2]) if valid is None else valid.astype(float)
-    if few_values(inside) is not None:  # counts, whose extremes are not those of clipping
-        return usable
-    low, high = inside.min(), inside.max()
-    return usable * np.mean([(low < c) & (c < high) for c in np.moveaxis(pixels, -1, 0)], axis=0)
+    if few_values(inside) is not None:
+        return np.zeros((2, *channels.shape), bool)
+    return np.stack([channels <= inside.min(), channels >= inside.max()])
 
 
 def constant_pixels(pixels):
@@ -103,12 +108,14 @@ def is_drawing(pixels, constant, valid):
     return not several_values or np.count_nonzero(alone) <= _MOST_ALONE * np.count_nonzero(valid)
 
 
-def coefficients_of_blocks(channels, usable, constant):
+def coefficients_of_blocks(channels, usable, constant, dark):
     """Return the (n, C, frequencies) coefficients of usable blocks, and their (n,) brightnesses.
 
     The coefficients are those of the opponent channels of `cosine_matrix`. `channels` holds the (C,
-    H, W) channels of the image, `usable` the shares that `usable_pixels` returns, and `constant`
-    (H, W) bools: pixels of constant areas.
+    H, W) channels of the image, `usable` (H, W) shares of the channels that are neither masked nor
+    clipped at white, `constant` (H, W) bools: pixels of constant areas, and `dark` (C, H, W) shares
+    of pixels clipped at black. There, noise is often strongest; what clipping has taken from it is
+    added again.
     """
     area = usable[~constant].sum()
     step = next((n for n in _STEPS if area >= _ENOUGH_BLOCKS * n**2), _STEPS[-1])
@@ -118,13 +125,27 @@ def coefficients_of_blocks(channels, usable, constant):
         sliding_window_view(a, (SIDE, SIDE))[y[:, None], x].mean(axis=(2, 3))
         for a in (1 - usable, constant)
     )
-    row, column = np.nonzero((uniform <= _MOST_UNUSABLE) & (unusable <= _MOST_CLIPPED))
+    dark = sliding_window_view(dark, (SIDE, SIDE), axis=(1, 2))[:, y[:, None], x].mean(axis=(3, 4))
+    chosen = (uniform <= _MOST_UNUSABLE) & (unusable <= _MOST_CLIPPED)
+    row, column = np.nonzero(chosen & (dark.max(axis=0) <= _MOST_DARK))
     windows = sliding_window_view(channels, (SIDE, SIDE), axis=(1, 2))[:, y[row], x[column]]
+    means = windows.mean(axis=(2, 3), keepdims=True)
+    unusable, dark = unusable[row, column], dark[:, row, column]
+    retained = _retained(np.where(unusable <= _MOST_UNUSABLE, dark, 0))  # not if clipped twice
+    windows = means + (windows - means) / retained[..., None, None]
     blocks = np.tensordot(windows, cosine_matrix(len(channels)), (0, 1)).transpose(0, 3, 1, 2)
-    blocks = blocks[_least_clipped(unusable[row, column], blocks[:, 0])]
+    blocks = blocks[_least_clipped(unusable, blocks[:, 0])]
     brightness = blocks[:, 0].mean(axis=(1, 2)) / np.sqrt(len(channels))
     coefficients = blocks.reshape(-1, SIDE * SIDE) @ DCT_MATRIX
     return coefficients.reshape(*blocks.shape[:2], len(U)), brightness
+
+
+def _retained(share):
+    """Return the standard deviation of unit noise of which this share, at most 0.5, was clipped."""
+    limit = ndtri(np.maximum(share, 1e-12))
+    density = np.exp(-(limit**2) / 2) / np.sqrt(2 * np.pi)
+    mean = limit * share + density
+    return np.sqrt(1 - share + limit * mean - mean**2)
 
 
 def _least_clipped(unusable, luminance):

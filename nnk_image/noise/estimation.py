@@ -12,7 +12,7 @@ from nnk_image.base.channels import channel_keys, channel_sources
 from nnk_image.base.checks import check_choice
 from nnk_image.base.image import Image, check_image, filled, require_per_pixel, spatial_shape
 from nnk_image.base.parallel import one_blas_thread
-from nnk_image.noise.blocks import SIDE, constant_pixels, is_drawing, usable_pixels
+from nnk_image.noise.blocks import SIDE, clipped_pixels, constant_pixels, is_drawing
 from nnk_image.noise.clipping import few_values
 from nnk_image.noise.defects import without_defects
 from nnk_image.noise.fit import NEGLIGIBLE, NEGLIGIBLE_IN_VOLUMES, model_of
@@ -275,9 +275,11 @@ def measure_scales(image: Image) -> list[Scale]:
     constant_areas = constant & minimum_filter(valid, 3)
     if is_drawing(image.pixels, constant_areas, valid) and not _is_counts(image):
         return []
-    scales = scales_of(channels, usable_pixels(image.pixels, image.valid), constant)
+    black, white = clipped_pixels(image.pixels, image.valid)
+    scales = scales_of(channels, valid * (1 - white.mean(axis=0)), constant, black)
     if not scales:  # all blocks are clipped or constant, and are used nevertheless
-        scales = scales_of(channels, valid.astype(float), np.zeros_like(constant))
+        none = np.zeros_like(constant)
+        scales = scales_of(channels, valid.astype(float), none, np.zeros_like(black))
     if not scales:
         raise ValueError(
             "the noise cannot be estimated, because the mask leaves no complete block; give sigma"

@@ -229,7 +229,7 @@ def scales_of(channels: Floats, usable: Floats, constant: Bools, dark: Any) -> l
     while len(found) < len(_LEAST_PIXELS) and min(channels.shape[1:]) >= SIDE:
         if np.count_nonzero(~constant) < _LEAST_PIXELS[len(found)]:
             break
-        coefficients, brightness = coefficients_of_blocks(channels, usable, constant)
+        coefficients, brightness = coefficients_of_blocks(channels, usable, constant, dark)
         if len(coefficients) == 0:
             break
         matrix = found[0].matrix if found else None
@@ -237,6 +237,7 @@ def scales_of(channels: Floats, usable: Floats, constant: Bools, dark: Any) -> l
         found.append(Scale.of(coefficients, brightness, disjoint, matrix))
         channels = halve(channels)
         usable = halve(usable[None])[0] / 2
+        dark = halve(dark.astype(channels.dtype)) / 2
         constant = halve(constant[None].astype(float))[0] > 1
     return found
 

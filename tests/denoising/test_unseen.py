@@ -71,6 +71,19 @@ def speckle(name, percent):
     return clean, in_8_bits(clean * factors), percent / 100 * brightness + 0.3
 
 
+def developed(name, photons):
+    """Simulate a camera whose values are roots of the light: noise is strongest in dark areas."""
+
+    def shoot(clean):
+        light = rng.poisson(photons * (clean / 255) ** 2.2) + rng.normal(0, 3, clean.shape)
+        return in_8_bits(255 * np.clip(light / photons, 0, 1) ** (1 / 2.2))
+
+    rng = np.random.default_rng(seed_of(name, photons))
+    clean = picture(name)
+    areas = shoot(np.repeat(np.arange(0, 240, 5)[:, None], 4000, axis=1))
+    return clean, shoot(clean), NoiseModel(curve=[areas.mean(axis=1), areas.std(axis=1)])
+
+
 @pytest.mark.parametrize(
     ("noise", "arguments"),
     [
@@ -84,6 +97,8 @@ def speckle(name, percent):
         pytest.param(correlated, ("flower.jpg", 8), marks=FAILS),
         (counts, ("clock_motion.png", 20)),
         (read_counts, ("moon.png", 100)),
+        (developed, ("moon.png", 1000)),
+        (developed, ("flower.jpg", 300)),
     ],
 )
 def test_blind_result_is_nearly_as_good_as_with_known_noise(noise, arguments):

@@ -6,18 +6,19 @@ from noises import KERNELS, autocovariance, filtered
 from scipy.fft import dct, dctn
 
 from nnk_image.base.channels import cosine_matrix
-from nnk_image.noise.blocks import SIDE, U, V, constant_pixels, is_drawing, usable_pixels
+from nnk_image.noise.blocks import SIDE, U, V, clipped_pixels, constant_pixels, is_drawing
 from nnk_image.noise.scale import scales_of
 
 ONE = np.ones((1, 1))
 SHAPE = 256, 256
 
 
-def measure(channels, usable=None):
+def measure(channels, usable=None, dark=None):
     """Measure the noise of (H, W) pixels, or of (C, H, W) channels, at all scales."""
     channels = channels if channels.ndim == 3 else channels[None]
     usable = np.ones(channels.shape[1:]) if usable is None else usable.astype(float)
-    return scales_of(channels, usable, np.zeros(usable.shape, bool))
+    dark = np.zeros(channels.shape) if dark is None else dark
+    return scales_of(channels, usable, np.zeros(usable.shape, bool), dark)
 
 
 def exact_variances(covariance):
@@ -263,25 +264,34 @@ def test_channels_without_noise():
 # --- usable pixels -----------------------------------------------------------------------
 
 
-def test_clipped_pixels_are_left_out():
+def test_clipped_pixels():
     image = np.clip(filtered(KERNELS["white"], (90, 80), 10), -1, 1)[..., None]
-    usable = usable_pixels(image, None)
-    np.testing.assert_array_equal(usable, abs(image[..., 0]) < 1)
+    black, white = clipped_pixels(image, None)
+    np.testing.assert_array_equal(black[0], image[..., 0] == -1)
+    np.testing.assert_array_equal(white[0], image[..., 0] == 1)
 
 
 def test_pixels_clipped_in_one_channel():
     image = filtered(KERNELS["white"], (40, 50, 3), 11)
     image[3, 4, 1] = image.max() + 1
     image[20, 30, 2] = image.min() - 1
-    expected = np.ones((40, 50))
-    expected[[3, 20], [4, 30]] = 2 / 3
-    np.testing.assert_allclose(usable_pixels(image, None), expected)
+    black, white = clipped_pixels(image, None)
+    assert np.argwhere(black).tolist() == [[2, 20, 30]]
+    assert np.argwhere(white).tolist() == [[1, 3, 4]]
 
 
 def test_counts_are_not_clipped():
     """In an image with few different values, the smallest is not a clipping limit."""
     counts = np.random.default_rng(12).poisson(1.0, (60, 60, 1)).astype(float)
-    assert usable_pixels(counts, None).mean() > 0.99
+    assert not clipped_pixels(counts, None).any()
+
+
+@pytest.mark.parametrize("mean", [0.3, 0.7, 1.5])
+def test_noise_clipped_at_black_is_measured_in_full(mean):
+    noise = np.maximum(filtered(KERNELS["white"], SHAPE, 21) + mean, 0)[..., None]
+    black, _ = clipped_pixels(noise, None)
+    found = measure(noise[..., 0], dark=black)[0]
+    assert np.sqrt(found.typical_white[0]) == pytest.approx(1, rel=0.1)
 
 
 def test_constant_pixels():
@@ -299,7 +309,8 @@ def test_constant_areas_are_left_out():
     noise = filtered(KERNELS["white"], SHAPE, 19)
     constant = np.zeros(SHAPE, bool)
     constant[:, :150] = True
-    found = scales_of(np.where(constant, 0, noise)[None], np.ones(SHAPE), constant)[0]
+    channels = np.where(constant, 0, noise)[None]
+    found = scales_of(channels, np.ones(SHAPE), constant, np.zeros(channels.shape))[0]
     assert np.sqrt(found.typical_white[0]) == pytest.approx(1, rel=0.05)
 
 
@@ -335,17 +346,16 @@ def test_noise_is_measured_on_clipped_paper(sigma):
     page = np.where((y % 24 < 9) & (x % 7 < 3) & (x // 30 % 2 == 0), 20.0, 255.0)
     noisy = page + np.random.default_rng(20).normal(0, sigma, page.shape)
     noisy = np.clip(noisy.round(), 0, 255)[..., None]
-    found = measure(noisy[..., 0], usable_pixels(noisy, None))[0]
+    black, white = clipped_pixels(noisy, None)
+    found = measure(noisy[..., 0], ~white[0], black)[0]
     assert 0.4 * sigma < np.sqrt(found.typical_white[0]) < 1.1 * sigma
 
 
-def test_masked_pixels_are_left_out():
+def test_masked_pixels_are_not_limits_of_clipping():
     image = filtered(KERNELS["white"], (40, 50, 1), 15)
     valid = np.random.default_rng(16).random((40, 50)) < 0.7
-    image[~valid] = 1e9  # must not change the clipping limits
-    usable = usable_pixels(image, valid)
-    assert not usable[~valid].any()
-    assert np.sum(valid & (usable == 0)) == 2  # the minimum and the maximum
+    image[~valid] = 1e9
+    assert [np.sum(own & valid) for own in clipped_pixels(image, valid)] == [1, 1]
 
 
 def test_unusable_areas_do_not_matter():
