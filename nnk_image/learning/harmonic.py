@@ -159,11 +159,15 @@ def _iterated(graph: ImageGraph | csr_array, known: Array, given: Array) -> Arra
     """Return the values by conjugate gradients, or None if they do not converge in time."""
     columns = given.T.copy()
     problem = Problem(graph, columns, known, 0.0, _TOL, _STEPS, list(columns), columns.shape)
+    found = []
     with RowExecutor() as executor:
         system = QuadraticSystem(problem, executor)
-        found = [system.solve(column, column) for column in columns]
-    signals, _, errors, _ = zip(*found, strict=True)
-    return np.column_stack(signals) if max(errors) <= _TOL else None
+        for column in columns[::-1]:  # if some column fails, the last does, so it is tried first
+            signal, _, error, _ = system.solve(column, column)
+            if error > _TOL:
+                return None
+            found.append(signal)
+    return np.column_stack(found[::-1])
 
 
 def factorized(matrix: csr_array) -> Any:

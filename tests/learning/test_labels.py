@@ -16,6 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from nnk_image import image_graph
 from nnk_image.learning import few_shot_labels, label_propagation, lle_embedding
 from nnk_image.neighbors import nnk_graph, nnk_neighbors
+from nnk_image.solvers.quadratic import QuadraticSystem
 
 
 def ring(n, noise=0.0):
@@ -98,6 +99,23 @@ def test_large_graphs_by_elimination_and_by_conjugate_gradients(dims):
     residual = (graph @ scores - graph.sum(axis=1)[:, None] * scores)[40:]
     assert np.abs(residual).max() < 1e-10 * graph.sum(axis=1).max()
     np.testing.assert_allclose(scores.sum(axis=1), 1, rtol=1e-12)
+
+
+def test_many_classes_on_a_graph_that_needs_elimination_take_one_trial(monkeypatch):
+    """On a long path, iterations do not converge; beyond the last label all scores are its own."""
+    trials, solve = [], QuadraticSystem.solve
+
+    def counted(system, *arguments):
+        trials.append(system)
+        return solve(system, *arguments)
+
+    monkeypatch.setattr(QuadraticSystem, "solve", counted)
+    labels = np.full(4000, -1)
+    labels[:20] = np.arange(20)
+    path = sp.diags_array(np.ones(3999), offsets=1, shape=(4000, 4000))
+    _, scores = label_propagation(path + path.T, labels, return_scores=True)
+    np.testing.assert_allclose(scores[20:], np.eye(20)[[19] * 3980], atol=1e-9)
+    assert len(trials) == 1
 
 
 def exact_scores(matrix, labels):
