@@ -17,6 +17,7 @@ from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.kernels import (
     KERNELS,
     Kernel,
+    KernelFunction,
     check_kernel,
     check_largest,
     evaluate,
@@ -31,13 +32,11 @@ from nnk_image.neighbors.options import (
 )
 from nnk_image.neighbors.result import Neighborhoods, Solved
 from nnk_image.neighbors.weights import (
-    NOT_OPTIMAL,
     check_diagonal,
     check_symmetric,
     drop_small,
-    nearest_psd,
-    report_indefinite,
     solve_given,
+    warn_if_indefinite,
 )
 from nnk_image.neighbors.widths import check_sigma, sigma_of
 
@@ -157,8 +156,8 @@ class NeighborhoodModel:
         if self.kernel.function is None:
             self._solve_by_name(given, solved)
         else:
-            self._solve_callable(given, solved)
-        self._check_optimal(given.rows, solved)
+            self._solve_by_function(self.kernel.function, given, solved)
+        warn_if_indefinite(solved.residual)
         if self.method == "mutual_knn":
             solved.keep_mutual()
         return solved
@@ -229,42 +228,24 @@ class NeighborhoodModel:
             return np.ascontiguousarray(np.diagonal(self.points))
         return given_diagonal(self.diagonal, len(queries))
 
-    def _solve_callable(self, given: Queries, solved: Solved) -> None:
+    def _solve_by_function(self, function: KernelFunction, given: Queries, solved: Solved) -> None:
         """Solve for kernels that are Python functions, one query after the other."""
         rows = np.split(given.candidates.indices, given.candidates.indptr[1:-1])
         for q, found in enumerate(rows):
             found = np.unique(found[(found >= 0) & ~(given.own & (found == q))])
-            K, b, own_similarity = self._problem(given.rows, q, found)
-            order = np.argsort(-b, kind="stable")[: self.n_neighbors]
-            kernel = K[np.ix_(order, order)], b[order], own_similarity
-            self._solve_one(q, found[order], *kernel, solved)
-
-    def _problem(self, queries: Array, q: int, found: Array) -> Any:
-        """Return K of the candidates, b with the query, and K of the query with itself.
-
-        For kernels that are matrices or functions.
-        """
-        if self.kernel.function is not None:
-            points = np.concatenate([queries[q : q + 1], self.points[found]])
-            whole = evaluate(self.kernel.function, points, points)
+            points = np.concatenate([given.rows[q : q + 1], self.points[found]])
+            whole = evaluate(function, points, points)
             check_diagonal("the matrix of the kernel function", whole)
-            return whole[1:, 1:], whole[0, 1:], float(whole[0, 0])
-        K, b = self.points[np.ix_(found, found)], queries[q, found]
-        return K, b, self._self_similarity(queries)[q]
-
-    def _solve_one(
-        self, q: int, found: Array, K: Array, b: Array, own_similarity: float, solved: Solved
-    ) -> None:
-        """Weigh the candidates `found` of query q, and put them into `solved`."""
-        if self.method in _REGRESSIONS:
-            theta, residual = solve_given(K[None], b[None], self.params.l1)
-            theta, solved.residual[q] = theta[0], residual[0]
-        else:
-            theta = np.maximum(b, 0)
-        solved.error[q] = max(0.5 * own_similarity - b @ theta + 0.5 * theta @ K @ theta, 0)
-        scales = K if self.method in _REGRESSIONS else np.eye(len(b))
-        drop_small(theta, scales, b, self.params.tol)
-        solved.put(q, found, theta)
+            order = np.argsort(-whole[0, 1:], kind="stable")[: self.n_neighbors]
+            K, b = whole[np.ix_(order + 1, order + 1)], whole[0, order + 1]
+            if self.method == "nnk":
+                theta, residual = (x[0] for x in solve_given(K[None], b[None], self.params.l1))
+                solved.residual[q], scales = residual, K
+            else:
+                theta, scales = np.maximum(b, 0), np.eye(len(b))
+            solved.error[q] = max(0.5 * whole[0, 0] - b @ theta + 0.5 * theta @ K @ theta, 0)
+            drop_small(theta, scales, b, self.params.tol)
+            solved.put(q, found[order], theta)
 
     def warn_if_empty(self, solved: Solved) -> None:
         """Warn if the points have candidates, but none of them a neighbor."""
@@ -274,22 +255,6 @@ class NeighborhoodModel:
                 f"tol; use a larger sigma than {np.max(self.sigma):g}, such as sigma='kth', or a "
                 "smaller l1 or tol"
             )
-
-    def _check_optimal(self, queries: Array, solved: Solved) -> None:
-        """Warn, raise or solve again where the kernel is not positive semi-definite."""
-        bad = solved.residual > NOT_OPTIMAL
-        if not bad.any():
-            return
-        if self.params.psd != "clip":
-            report_indefinite(bad, solved.residual, self.params.psd)
-            return
-        for q in map(int, np.flatnonzero(bad)):
-            part = slice(solved.start[q], solved.start[q] + solved.count[q])
-            found = solved.index[part].copy()
-            K, b, own_similarity = self._problem(queries, q, found)
-            clipped = nearest_psd(K[None], b[None], np.array([own_similarity]))
-            K, b, own_similarity = (part[0] for part in clipped)
-            self._solve_one(q, found, K, b, own_similarity, solved)
 
 
 def warn_of_few_points(n_neighbors: int, n_points: int, own: bool) -> None:

@@ -92,9 +92,6 @@ def nnk_neighbors(
           themselves; ignored by 'kstar' and 'lnp'
         - duplicates: of equal candidates the first takes all the weight ('first', default) or all
           take equal shares ('share'); for 'nnk' and 'omp'
-        - psd: what to do if a kernel matrix is not positive semi-definite, so that the weights of
-          'nnk' or 'omp' are not optimal: 'warn' (default), 'raise', or 'clip' its negative
-          eigenvalues
         - lc_ratio (1): for 'kstar', see `KStarNeighborsClassifier`
     neighbors : optional
         Where candidates come from. Default: an exact search for the points most similar by the
@@ -124,6 +121,12 @@ def nnk_neighbors(
     ------
     MemoryError
         If more memory is needed than is free.
+
+    Warns
+    -----
+    UserWarning
+        If a kernel is not positive semi-definite, so that weights of 'nnk' or 'omp' are not
+        optimal; `residual` of the result says how far they are from it.
 
     Notes
     -----

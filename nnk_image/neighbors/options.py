@@ -19,7 +19,6 @@ class MethodParams(NamedTuple):
     l1: float = 0.0
     tol: float = 1e-8
     duplicates: str = "first"
-    psd: str = "warn"
     lc_ratio: float = 1.0
 
 
@@ -37,7 +36,6 @@ def check_method_params(given: Mapping[str, Any] | None) -> MethodParams:
         raise ValueError(f"method_params has no option {unknown[0]!r}; it takes {', '.join(known)}")
     params = MethodParams(**options)
     check_choice("duplicates", params.duplicates, ("first", "share"))
-    check_choice("psd", params.psd, ("warn", "raise", "clip"))
     return params._replace(
         l1=check_number("l1", params.l1),
         tol=check_number("tol", params.tol),

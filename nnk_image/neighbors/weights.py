@@ -5,14 +5,14 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nnk_image.base.checks import check_choice, check_number
+from nnk_image.base.checks import check_number
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.features import check_finite
 from nnk_image.neighbors.options import warn
 
-NOT_OPTIMAL = 1e-8
+_NOT_OPTIMAL = 1e-8
 """Weights that violate the conditions of a minimum by more, relative to the query's largest
 similarity, are not optimal: K is not positive semi-definite."""
 
@@ -25,8 +25,6 @@ def nnk_weights(
     *,
     l1: float = 0.0,
     tol: float = 0.0,
-    self_similarity: ArrayLike = 1.0,
-    psd: str = "warn",
     n_jobs: int | None = None,
 ) -> NDArray[np.float64]:
     """Compute the weights of non-negative kernel regression (NNK) from kernel values.
@@ -42,11 +40,8 @@ def nnk_weights(
         Leading axes are for many independent queries.
     b : (..., k) array_like
         Kernel between the query and its candidates, with the same leading axes.
-    l1, tol, psd, n_jobs : optional
-        As for `nnk_neighbors`, where `method_params` has the first three; but `tol` is 0 by
-        default. `psd` has no effect where the weights are optimal all the same.
-    self_similarity : float or (...) array_like, default: 1
-        Kernel of each query with itself; used by ``psd='clip'`` only.
+    l1, tol, n_jobs : optional
+        As for `nnk_neighbors`, where `method_params` has the first two; but `tol` is 0 by default.
 
     Returns
     -------
@@ -59,6 +54,11 @@ def nnk_weights(
     TypeError, ValueError
         If shapes do not match, numbers are not finite, or K is not symmetric or has a diagonal
         that no kernel has, such as the zeros of distances.
+
+    Warns
+    -----
+    UserWarning
+        If K is not positive semi-definite, and the weights are not optimal for this reason.
 
     Notes
     -----
@@ -80,22 +80,13 @@ def nnk_weights(
     array([0.8, 0. ])
     """
     l1, tol = check_number("l1", l1), check_number("tol", tol)
-    check_choice("psd", psd, ("warn", "raise", "clip"))
     K, b = check_problem(K, b)
-    own = check_finite("self_similarity", self_similarity)
     check_diagonal("K", K)
     stack, n = b.shape[:-1], b.shape[-1]
     n_problems = math.prod(stack)
     K, b = K.reshape(n_problems, n, n), b.reshape(n_problems, n)
     theta, residual = solve_given(K, b, l1, n_jobs)
-    if (bad := residual > NOT_OPTIMAL).any():
-        if psd == "clip":
-            own = np.broadcast_to(own, stack).ravel()
-            K, b = K.copy(), b.copy()
-            K[bad], b[bad], _ = nearest_psd(K[bad], b[bad], own[bad])
-            theta, _ = solve_given(K, b, l1, n_jobs)
-        else:
-            report_indefinite(bad, residual, psd)
+    warn_if_indefinite(residual)
     drop_small(theta, K, b, tol)
     return theta.reshape(*stack, n)
 
@@ -183,36 +174,18 @@ def drop_small(theta: Array, K: Array, b: Array, tol: float) -> None:
     theta[theta * unit < tol * (b / unit).max(axis=-1, initial=0, keepdims=True)] = 0
 
 
-def nearest_psd(
-    K: Array, b: Array, own: Array
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Set the negative eigenvalues of the kernel matrices of problems (K, b, own) to 0.
-
-    The matrices are those of the candidates and the query together.
-    """
-    k = b.shape[1]
-    whole = np.empty((len(b), k + 1, k + 1))
-    whole[:, :k, :k] = (K + K.swapaxes(1, 2)) / 2
-    whole[:, :k, k] = whole[:, k, :k] = b
-    whole[:, k, k] = own
-    values, vectors = np.linalg.eigh(whole)
-    whole = (vectors * np.maximum(values, 0)[:, None, :]) @ vectors.swapaxes(1, 2)
-    whole = (whole + whole.swapaxes(1, 2)) / 2
-    return np.ascontiguousarray(whole[:, :k, :k]), whole[:, :k, k].copy(), whole[:, k, k]
-
-
-def report_indefinite(bad: NDArray[np.bool_], residual: NDArray[np.float64], psd: str) -> None:
-    """Warn or raise, as `psd` says, about kernel matrices that are not positive semi-definite."""
-    violation = float(f"{residual.max():.2g}")  # rounded: 1500, not 1483.7
-    text = (
-        f"the kernel matrix of {int(bad.sum())} of {bad.size} queries, the first "
-        f"{int(np.flatnonzero(bad)[0])}, is not positive semi-definite, so the weights are not "
-        f"optimal: they violate the conditions of a minimum by up to {violation:g} times the "
-        "query's largest similarity; use psd='clip' or another kernel"
-    )
-    if psd == "raise":
-        raise ValueError(text)
-    warn(text)
+def warn_if_indefinite(residual: NDArray[np.float64]) -> None:
+    """Warn of weights that are not optimal, given how far those of each query are from it."""
+    bad = residual > _NOT_OPTIMAL
+    if bad.any():
+        violation = float(f"{residual.max():.2g}")  # rounded: 1500, not 1483.7
+        warn(
+            f"the kernel matrix of {int(bad.sum())} of {bad.size} queries, the first "
+            f"{int(bad.argmax())}, is not positive semi-definite, so the weights are not optimal: "
+            f"they violate the conditions of a minimum by up to {violation:g} times the "
+            "query's largest similarity; use another kernel, or a matrix whose negative "
+            "eigenvalues are set to 0"
+        )
 
 
 def check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
