@@ -6,10 +6,17 @@ import numpy as np
 
 from nnk_image.base.image import Array
 from nnk_image.neighbors.features import middle_of
-from nnk_image.neighbors.kernels import Kernel, given_diagonal, kernel_matrix, self_similarities
+from nnk_image.neighbors.kernels import (
+    KERNELS,
+    Kernel,
+    given_diagonal,
+    kernel_matrix,
+    kernel_rows,
+    self_similarities,
+)
 
 _MOST_KEPT = 1 << 24  # kernel values; larger matrices are not kept but computed anew for each use
-_BLOCK = 1 << 22  # kernel values in memory at a time if the matrix is not kept
+_BLOCK = 1 << 20  # kernel values at a time if the matrix is not kept; more are slower
 
 
 class Gram:
@@ -22,7 +29,8 @@ class Gram:
     def __init__(self, points: Array, kernel: Kernel, sigma: Any, own: Any = None) -> None:
         self.kernel, self.sigma, self._own = kernel, sigma, own
         self._center = middle_of(points).astype(np.float64) if kernel.has_sigma else None
-        self.points = self._centered(points)
+        self._is_product = kernel.unit or kernel == KERNELS["linear"]
+        self.points = self._rows(points)
         self._kept: Array | None = None
 
     def __len__(self) -> int:
@@ -33,12 +41,17 @@ class Gram:
         """Whether the kernel of queries with themselves is 1 only because it was not given."""
         return self.kernel.name == "precomputed" and self._own is None
 
-    def _centered(self, points: Array) -> Array:
-        return points if self._center is None else points - self._center
+    def _rows(self, points: Array) -> Array:
+        """Return points as `rows` takes them."""
+        if self.kernel.function is not None:
+            return points
+        if self._center is not None:
+            return points - self._center
+        return kernel_rows(self.kernel, points.astype(np.float64, copy=False))
 
     def keep(self) -> None:
-        """Compute the matrix once, if it is small."""
-        if len(self) ** 2 <= _MOST_KEPT:
+        """Compute the matrix once, if it is small and needed."""
+        if len(self) ** 2 <= _MOST_KEPT and not self._is_product:
             self._kept = self.rows(self.points)
 
     def forget(self) -> None:
@@ -46,7 +59,7 @@ class Gram:
         self._kept = None
 
     def rows(self, queries: Array) -> Any:
-        """Return the kernel values (n, N) of queries and points; queries must be centered too."""
+        """Return the kernel values (n, N) of queries, from `_rows`, and points."""
         return kernel_matrix(self.kernel, self.sigma, queries, self.points)
 
     def rows_of(self, indices: Array) -> Any:
@@ -57,7 +70,9 @@ class Gram:
         """Return ``K(queries, points) @ factor``; without queries, they are the points."""
         if queries is None and self._kept is not None:
             return self._kept @ factor
-        queries = self.points if queries is None else self._centered(queries)
+        queries = self.points if queries is None else self._rows(queries)
+        if self._is_product:
+            return queries @ (self.points.T @ factor)
         result = np.empty((len(queries), factor.shape[1]))
         step = max(1, _BLOCK // len(self))
         for i in range(0, len(queries), step):

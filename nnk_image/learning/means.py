@@ -151,7 +151,6 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self.sigma_ = self._gram.sigma
         self._gram.keep()
         self._learn(self._first_atoms(check_random_state(self.random_state)))
-        self.labels_ = self._labels(None)
         self._gram.forget()
         return self
 
@@ -168,8 +167,9 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     def _learn(self, atoms: Array) -> None:
         """Code the points and update the atoms in turn until the objective settles."""
-        diagonal, kept = self._gram.diagonal(), atoms
+        diagonal = self._gram.diagonal()
         history: list[float] = []
+        kept: Any = None
         while True:
             b = self._set_atoms(atoms)
             weights = self._codes(b)
@@ -177,14 +177,16 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             total = float(error.sum())
             if history and total > history[-1]:
                 total = history[-1]
-                self._set_atoms(kept)
+                self.atoms_, self._between, weights, b = kept
             history.append(total)
             settled = len(history) > 1 and history[-2] - total <= self.tol * total
             if settled or len(history) > self.max_iter:
                 break
-            kept, atoms = atoms, _updated(weights, error)
+            kept = self.atoms_, self._between, weights, b
+            atoms = _updated(weights, error)
         self.inertia_history_ = np.array(history)
         self.inertia_, self.n_iter_ = history[-1], len(history) - 1
+        self.labels_ = self._labels(weights, b)
 
     def _set_atoms(self, atoms: Array) -> Array:
         """Set the atoms, and return the kernel values (N, n_clusters) of the points with them."""
@@ -210,14 +212,13 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         """Return ``|query - code|^2 - K(query, query)`` for each query, (n,)."""
         return ((weights @ self._between - 2 * b) * weights).sum(axis=1)
 
-    def _coded(self, X: Array | None) -> tuple[Array, Array]:
+    def _coded(self, X: Array) -> tuple[Array, Array]:
         """Return the codes of queries, and their kernel values with the atoms."""
         b = self._gram.product(X, self.atoms_)
         return self._codes(b), b
 
-    def _labels(self, X: Array | None) -> Array:
+    def _labels(self, weights: Array, b: Array) -> Array:
         """Return the atom of largest weight, or the nearest one where all weights are 0."""
-        weights, b = self._coded(X)
         empty = ~weights.any(axis=1)
         weights[empty] = b[empty] - np.diagonal(self._between) / 2
         return weights.argmax(axis=1)
@@ -235,7 +236,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         (n,) ndarray of int
             Numbers of atoms, from 0 to ``n_clusters - 1``.
         """
-        return self._labels(self._checked_queries(X))
+        return self._labels(*self._coded(self._checked_queries(X)))
 
     def transform(self, X: npt.ArrayLike) -> csr_array:
         """Return the code of each query: its non-negative weights of the atoms.

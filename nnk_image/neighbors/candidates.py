@@ -19,7 +19,7 @@ from nnk_image.base.extras import needing
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors.features import middle_of
-from nnk_image.neighbors.kernels import Kernel, evaluate, similarities, unit_rows
+from nnk_image.neighbors.kernels import Kernel, evaluate, kernel_rows, similarities
 
 KD_TREE_FEATURES = 15
 """Largest number of features for which a kd-tree is faster than comparing all pairs."""
@@ -179,8 +179,7 @@ class SimilaritySearch:
     """The most similar points, by comparing all pairs, for kernels without a distance."""
 
     def __init__(self, kernel: Kernel, points: Array) -> None:
-        self._kernel = kernel
-        self._points = unit_rows(points) if kernel.unit else points
+        self._kernel, self._points = kernel, kernel_rows(kernel, points)
 
     def candidates(self, queries: Array, n: int) -> Candidates:
         """Return the `n` most similar points of each query; of equal ones those of lowest index."""
@@ -197,8 +196,7 @@ class SimilaritySearch:
             return queries
         if kernel.function is not None:
             return evaluate(kernel.function, queries, self._points)
-        queries = unit_rows(queries) if kernel.unit else queries
-        return similarities(kernel, queries @ self._points.T)
+        return similarities(kernel, kernel_rows(kernel, queries) @ self._points.T)
 
 
 def _largest(similarity: Array, n: int) -> NDArray[np.intp]:

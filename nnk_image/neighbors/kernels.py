@@ -3,6 +3,7 @@
 The C core computes them (``src_c/neighbors/kernels.h``); `KERNELS` holds the same in numpy.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -64,13 +65,12 @@ KERNELS = {
 
 
 def kernel_matrix(kernel: Kernel, sigma: float, a: Array, b: Array) -> NDArray[np.float64]:
-    """Return kernel values (n, m) of points a (n, d) and b (m, d), for kernels of pairs.
+    """Return kernel values (n, m) of `kernel_rows` a (n, d) and b (m, d), for kernels of pairs.
 
     For a precomputed kernel, `a` holds the values.
     """
     if kernel.function is not None:
         return evaluate(kernel.function, a, b)
-    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if kernel.name == "precomputed":
         return a
     if kernel.has_sigma:
@@ -78,9 +78,20 @@ def kernel_matrix(kernel: Kernel, sigma: float, a: Array, b: Array) -> NDArray[n
 
         distances = euclidean_distances(a, b)
         return similarities(kernel, np.divide(distances, sigma, out=distances))
-    if kernel.unit:
-        a, b = unit_rows(a), unit_rows(b)
     return similarities(kernel, a @ b.T)
+
+
+def kernel_rows(kernel: Kernel, points: Array) -> Array:
+    """Return the rows whose products or distances a kernel depends on.
+
+    For the cosines, their products are the kernel itself, 0 for a point at the origin.
+    """
+    if not kernel.unit:
+        return points
+    rows = unit_rows(points)
+    if kernel.name == "cosine":
+        return rows
+    return math.sqrt(0.5) * np.column_stack([rows, rows.any(axis=1).astype(rows.dtype)])
 
 
 def self_similarities(kernel: Kernel, points: Array) -> NDArray[np.float64]:
@@ -91,7 +102,7 @@ def self_similarities(kernel: Kernel, points: Array) -> NDArray[np.float64]:
     if kernel.by_distance:
         return similarities(kernel, np.zeros(len(points)))
     if kernel.unit:
-        return similarities(kernel, np.asarray(points.any(axis=1), np.float64))
+        return np.asarray(points.any(axis=1), np.float64)
     return similarities(kernel, np.einsum("ij,ij->i", points, points, dtype=np.float64))
 
 
@@ -105,10 +116,8 @@ def similarities(kernel: Kernel, x: Array) -> Array:
         return np.exp(np.negative(x, out=x), out=x)
     if kernel.name == "polynomial":
         return (kernel.gamma * x + kernel.coef0) ** kernel.degree
-    if kernel.name == "cosine":
+    if kernel.unit:
         return x
-    if kernel.name == "shifted_cosine":
-        return (1 + x) / 2
     raise ValueError(
         f"kernel={kernel.name!r} is not possible here, because it depends on the query; choose "
         "another"

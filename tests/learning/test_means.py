@@ -11,6 +11,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.model_selection import train_test_split
 
 from nnk_image import NNKMeans, NNKMeansClassifier
+from nnk_image.learning.gram import Gram
 
 KERNELS = ["gaussian", "laplacian", "cosine", "shifted_cosine", "linear", "polynomial"]
 
@@ -100,7 +101,6 @@ def test_an_update_of_the_atoms_is_a_least_squares_fit():
 
 
 def _first_atoms(X, n, seed):
-    from nnk_image.learning.gram import Gram
     from nnk_image.learning.means import _spread_points
     from nnk_image.neighbors.kernels import check_kernel
 
@@ -157,6 +157,37 @@ def test_precomputed_and_callable_kernels_equal_named_ones():
     named = NNKMeans(8, kernel="polynomial", **options).fit(X)
     function = NNKMeans(8, kernel=polynomial_kernel, **options).fit(X)
     assert_allclose(function.inertia_history_, named.inertia_history_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "cosine", "shifted_cosine"])
+def test_kernels_that_are_products_need_no_matrix_of_all_pairs(kernel, monkeypatch):
+    X = points()
+    X[3] = 0
+    matrix = X @ X.T
+    if kernel != "linear":
+        length = np.linalg.norm(X, axis=1)
+        matrix /= np.maximum(np.outer(length, length), 1e-300)
+    if kernel == "shifted_cosine":
+        matrix = np.outer(length > 0, length > 0) * (1 + matrix) / 2
+    options = {"n_neighbors": 3, "random_state": 0}
+    expected = NNKMeans(6, kernel="precomputed", **options).fit(matrix)
+    codes = expected.transform(matrix).toarray()
+    monkeypatch.setattr(Gram, "rows", None)
+    monkeypatch.setattr(Gram, "rows_of", lambda gram, i: matrix[i])  # for the first atoms
+    model = NNKMeans(6, kernel=kernel, **options).fit(X)
+    assert_allclose(model.inertia_history_, expected.inertia_history_, rtol=1e-8)
+    assert_array_equal(model.labels_, expected.labels_)
+    assert_allclose(model.transform(X).toarray(), codes, atol=1e-8)
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-4])
+def test_results_are_those_of_the_last_atoms(tol):
+    """Also if the last update was undone, because it raised the objective."""
+    for seed in range(8):
+        X = points(seed)
+        model = NNKMeans(12, n_neighbors=2, random_state=seed, tol=tol, max_iter=50).fit(X)
+        assert_array_equal(model.labels_, model.predict(X))
+        assert_allclose(model.inertia_, model.reconstruction_error(X).sum(), rtol=1e-9)
 
 
 def test_scores_of_a_precomputed_kernel_need_its_diagonal():

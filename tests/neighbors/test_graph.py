@@ -514,6 +514,16 @@ def test_indefinite_kernels_warn():
     assert warned[0].filename == __file__
 
 
+def test_the_most_similar_points_by_the_shifted_cosine_are_candidates():
+    """A point at the origin has similarity 0, less than that of points in opposite directions."""
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.1], [-1.0, -0.2]])
+    found = nnk_neighbors(points, 2, kernel="shifted_cosine", method="knn")
+    np.testing.assert_array_equal(found.neighbors(1)[0], [2, 3])
+    cosine = points[2:] @ points[1] / np.linalg.norm(points[2:], axis=1)
+    np.testing.assert_allclose(found.neighbors(1)[1], (1 + cosine) / 2)
+    np.testing.assert_array_equal(found.neighbors(0)[0], [])
+
+
 @pytest.mark.parametrize(
     "kernel", [name for name in kernels.KERNELS if name not in ("lle", "angular", "precomputed")]
 )
@@ -521,9 +531,11 @@ def test_indefinite_kernels_warn():
 def test_the_core_and_numpy_agree_on_every_kernel(kernel, n_features):
     """A new kernel is tested as soon as it is in `kernels.KERNELS` and in kernels.h."""
     points = np.random.default_rng(5).random((60, n_features))
+    points[7] = 0  # for the cosines, its similarity to all points is 0
     by_name = nnk_neighbors(points, 9, kernel=kernel, sigma=0.7)
     checked = kernels.check_kernel(kernel, {}, n_features)
-    matrix = kernels.kernel_matrix(checked, 0.7, points, points)
+    rows = kernels.kernel_rows(checked, points)
+    matrix = kernels.kernel_matrix(checked, 0.7, rows, rows)
     of_matrix = nnk_neighbors(matrix, 9, kernel="precomputed")
     np.testing.assert_allclose(by_name.to_csr().toarray(), of_matrix.to_csr().toarray(), atol=1e-7)
     np.testing.assert_allclose(np.diagonal(matrix), kernels.self_similarities(checked, points))
