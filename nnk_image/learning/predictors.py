@@ -58,7 +58,7 @@ class KernelEstimator(BaseEstimator):
 class NeighborhoodEstimator(KernelEstimator):
     """An estimator that finds neighborhoods among its fitted points."""
 
-    def _fit_model(self, X: Array, own: bool = False) -> None:
+    def _set_model(self, X: Array, own: bool) -> None:
         """Set the model of the points; with `own`, they are the queries as well."""
         n_neighbors = len(X) if self.n_neighbors is None else self.n_neighbors
         if not (self.neighbors is None or hasattr(self.neighbors, "get_params")):
@@ -70,7 +70,6 @@ class NeighborhoodEstimator(KernelEstimator):
         self._model = NeighborhoodModel(X, n_neighbors, neighbors=search, **self._options())
         warn_of_few_points(n_neighbors, len(X), own)
         self.n_neighbors_, self.n_samples_fit_ = self._model.n_neighbors, len(X)
-        self.sigma_ = self._model.sigma
 
 
 class NeighborhoodPredictor(NeighborhoodEstimator):
@@ -79,6 +78,10 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
     In `fit`, subclasses set `_targets`, (N, m) numbers whose weighted means over the neighbors
     are the scores of a query; the class attribute `_spread_factor` scales `score_spread`.
     """
+
+    def _fit_model(self, X: Array) -> None:
+        self._set_model(X, own=False)
+        self.sigma_ = self._model.sigma
 
     def neighborhoods(self, X: npt.ArrayLike | None = None) -> Neighborhoods:
         """Return the neighbors of each query and their shares in its prediction.

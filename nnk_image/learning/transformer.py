@@ -75,10 +75,10 @@ n_jobs : optional
         y : ignored
         """
         check_choice("symmetrize", self.symmetrize, SYMMETRIZE)
-        self._fit_model(self._checked(X), own=True)
+        self._set_model(self._checked(X), own=True)
         solved = self._model.solve()
         self._model.warn_if_empty(solved)
-        self.error_ = solved.error
+        self.sigma_, self.error_ = solved.sigma, solved.error
         self.graph_ = solved.graph(self.symmetrize)
         self._row_of: dict[bytes, int] = {}
         for i, row in enumerate(self._model.points):

@@ -27,6 +27,7 @@ from nnk_image import (
     NNKMeansClassifier,
     NNKRegressor,
 )
+from nnk_image.neighbors.candidates import NearestSearch
 
 NAMES = [
     "KStarNeighborsClassifier",
@@ -225,6 +226,18 @@ class TestGraphTransformer:
             assert abs(graph - expected).max() == 0
             assert abs(transformer.transform(X) - expected).max() == 0
             assert_array_equal(transformer.error_, nnk_image.nnk_neighbors(X, 8).error)
+
+    def test_candidates_are_searched_once(self, iris, monkeypatch):
+        searches, search = [], NearestSearch.candidates
+
+        def counted(*arguments):
+            searches.append(arguments)
+            return search(*arguments)
+
+        monkeypatch.setattr(NearestSearch, "candidates", counted)
+        transformer = NNKGraphTransformer(8, sigma_scale=2).fit(iris[0])
+        assert len(searches) == 1
+        assert transformer.sigma_ == 2 * nnk_image.nnk_neighbors(iris[0], 8).sigma
 
     def test_new_points_give_their_weights(self, iris):
         X = np.unique(iris[0], axis=0)
