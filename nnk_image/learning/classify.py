@@ -4,6 +4,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -35,7 +36,10 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
         points, labels = self._checked(X, y)
         check_classification_targets(labels)
         self.classes_, self._codes = np.unique(labels, return_inverse=True)
-        self._targets = np.eye(len(self.classes_))[self._codes]
+        ends = np.arange(len(labels) + 1)
+        self._targets = csr_array(
+            (np.ones(len(labels)), self._codes, ends), shape=(len(labels), len(self.classes_))
+        )
         self._fit_model(points)
         return self
 

@@ -190,7 +190,7 @@ def few_shot_labels(
     y, n = plain_array(y), len(points)
     if y.shape != (n,):
         raise ValueError(f"y must have shape ({n},), a label per point of X, not {y.shape}")
-    missing = [i for i, label in enumerate(y.tolist()) if label is None or label != label]
+    missing = [i for i, label in enumerate(y.tolist()) if label is None or (label == label) is not True]
     if missing:
         raise ValueError(f"the label y[{missing[0]}] is missing; put points without a label into Q")
     classes, labels = np.unique(y, return_inverse=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -75,8 +75,9 @@ class NeighborhoodEstimator(KernelEstimator):
 class NeighborhoodPredictor(NeighborhoodEstimator):
     """Predictions as weighted means over the neighbors of queries.
 
-    In `fit`, subclasses set `_targets`, (N, m) numbers whose weighted means over the neighbors
-    are the scores of a query; the class attribute `_spread_factor` scales `score_spread`.
+    In `fit`, subclasses set `_targets`, an (N, m) array or sparse matrix. Its weighted means over
+    the neighbors are the scores of a query. The class attribute `_spread_factor` scales
+    `score_spread`.
     """
 
     def _fit_model(self, X: Array) -> None:
@@ -137,8 +138,9 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         """
         found = self.neighborhoods(X)
         scores = found.to_csr() @ self._targets
+        scores = scores.toarray() if issparse(scores) else scores
         empty = np.flatnonzero(found.n_kept == 0)
-        total, n = self._targets.sum(axis=0), len(self._targets)
+        total, n = self._targets.sum(axis=0), self.n_samples_fit_
         scores[empty] = total / n if X is not None else (total - self._targets[empty]) / (n - 1)
         return scores, found
 

@@ -244,7 +244,10 @@ def _given_candidates(given: Any, n_points: int) -> Candidates:
     else:
         indices = plain_array(given)
         if indices.dtype.kind not in "iu":
-            raise TypeError(f"indices of candidates must be integers, not {indices.dtype}")
+            raise TypeError(
+                f"indices of candidates must be integers, not {indices.dtype}; a tuple is "
+                "(indices, distances), in this order"
+            )
         if indices.ndim != 2:
             raise ValueError(f"indices of candidates must have shape (n, k), not {indices.shape}")
     least, largest = indices.min(initial=0), indices.max(initial=0)

@@ -1,5 +1,7 @@
 """Neighborhood classifiers and regressors, compared with independent implementations."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -186,6 +188,18 @@ def test_ties_go_to_the_first_class():
     model = NNKClassifier(2, sigma=1.0).fit([[-1.0], [1.0]], ["z", "a"])
     assert_allclose(model.predict_proba([[0.0]]), [[0.5, 0.5]])
     assert model.predict([[0.0]])[0] == "a"
+
+
+def test_memory_does_not_grow_with_points_times_classes():
+    n = 4000
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    y = np.arange(n) // 2
+    tracemalloc.start()
+    model = NNKClassifier(3).fit(X, y)
+    assert_array_equal(model.predict(X[::400]), y[::400])
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < n * len(model.classes_)  # an eighth of a dense matrix
 
 
 def test_a_column_vector_of_classes_warns(data):
