@@ -190,9 +190,10 @@ def few_shot_labels(
     y, n = plain_array(y), len(points)
     if y.shape != (n,):
         raise ValueError(f"y must have shape ({n},), a label per point of X, not {y.shape}")
-    missing = [i for i, label in enumerate(y.tolist()) if label is None or (label == label) is not True]
-    if missing:
-        raise ValueError(f"the label y[{missing[0]}] is missing; put points without a label into Q")
+    for i, label in enumerate(y.tolist()):
+        equal = label is not None and label == label  # False for NaN, pandas.NA for itself
+        if not (isinstance(equal, bool | np.bool_) and equal):
+            raise ValueError(f"the label y[{i}] is missing; put points without a label into Q")
     classes, labels = np.unique(y, return_inverse=True)
 
     found = np.full(len(queries), -1)

@@ -245,8 +245,8 @@ def _given_candidates(given: Any, n_points: int) -> Candidates:
         indices = plain_array(given)
         if indices.dtype.kind not in "iu":
             raise TypeError(
-                f"indices of candidates must be integers, not {indices.dtype}; a tuple is "
-                "(indices, distances), in this order"
+                f"indices of candidates must be integers, not {indices.dtype}; in a tuple, they "
+                "come first: (indices, distances)"
             )
         if indices.ndim != 2:
             raise ValueError(f"indices of candidates must have shape (n, k), not {indices.shape}")

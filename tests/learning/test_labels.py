@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import dense
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from dense import graphs
@@ -252,6 +253,7 @@ def test_queries_without_similar_points_get_the_most_frequent_label():
         ({"y": [0]}, ValueError, r"y must have shape \(2,\)"),
         ({"y": [0, np.nan]}, ValueError, r"y\[1\] is missing; put points without a label into Q"),
         ({"y": np.array(["a", None])}, ValueError, r"y\[1\] is missing"),
+        ({"y": pd.Series(["a", pd.NA], dtype="string")}, ValueError, r"y\[1\] is missing"),
         ({"y": np.ma.masked_equal([0, 1], 0)}, ValueError, r"y\[0\] is missing"),
         ({"Q": [[1.0, 2.0, 3.0]]}, ValueError, "3 features"),
         ({"n_accept": 0}, ValueError, "n_accept=0"),

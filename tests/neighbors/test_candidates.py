@@ -87,6 +87,8 @@ def test_candidates_from_graph_transformers(expected):
         nnk_neighbors(POINTS[1:], K, neighbors=transformer)
     with pytest.raises(TypeError, match="indices of candidates must be integers, not float64"):
         nnk_neighbors(POINTS, K, neighbors=PCA(2))
+    with pytest.raises(TypeError, match=r"they come first: \(indices, distances\)"):
+        nnk_neighbors(POINTS, K, neighbors=NearestNeighbors().fit(POINTS).kneighbors(POINTS))
 
 
 @pytest.mark.parametrize("estimator", [NearestNeighbors(), GraphTransformer(K)])
