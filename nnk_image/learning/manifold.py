@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import orth
 from scipy.sparse import csr_array
 from scipy.spatial.distance import pdist
 
@@ -191,10 +192,7 @@ def _affinities(points: Array, matrix: csr_array, norm: str) -> Array:
 
 def _basis(vectors: Array) -> Array:
     """Return orthonormal columns that span the rows of `vectors`."""
-    if not vectors.any():
-        return np.zeros((vectors.shape[1], 0))
-    _, values, basis = np.linalg.svd(vectors, full_matrices=False)
-    return basis[values > _RANK * values[0]].T
+    return orth(vectors.T, _RANK) if vectors.size else np.zeros((vectors.shape[1], 0))
 
 
 def _dimension_vector(matrix: csr_array) -> Array:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, issparse
-from scipy.spatial.distance import cdist
+from scipy.sparse import diags_array, issparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -104,10 +103,11 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         """
         queries = self._checked_queries(X)
         found = self._found(queries)
-        empty = np.flatnonzero(found.n_kept == 0).astype(found.indices.dtype)
-        if len(empty) and self._model.kernel.by_distance:
-            links = np.ones(len(empty)), (empty, self._nearest(queries, empty))
-            linked = found.to_csr() + csr_array(links, shape=(len(found), found.n_points))
+        empty = found.n_kept == 0
+        if empty.any() and self._model.kernel.by_distance:
+            nearest = NeighborhoodModel(self._model.points, 1, method="kstar", n_jobs=self.n_jobs)
+            links = nearest.neighborhoods(queries).to_csr()
+            linked = found.to_csr() + diags_array(empty.astype(float)) @ links
             parts = {"indices": linked.indices, "indptr": linked.indptr, "weights": linked.data}
             found = replace(found, **parts)
         rows = np.repeat(np.arange(len(found)), found.n_kept)
@@ -117,18 +117,6 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
     def _found(self, queries: Array | None) -> Neighborhoods:
         """Return the neighborhoods of checked queries, with the weights of the method."""
         return self._model.neighborhoods(queries)
-
-    def _nearest(self, queries: Array | None, rows: Array) -> Array:
-        """Return the nearest fitted point of the queries `rows`, of equally near ones the first."""
-        own, model = queries is None, self._model
-        points = model.points if queries is None else queries
-        result = np.empty_like(rows)
-        for i, row in enumerate(rows):
-            distances = cdist(points[[row]], model.points)[0]
-            if own:
-                distances[row] = np.inf
-            result[i] = distances.argmin()
-        return result
 
     def _scores(self, X: npt.ArrayLike | None) -> tuple[Array, Neighborhoods]:
         """Return the weighted means (n, m) of the neighbors' targets, and the neighborhoods.

@@ -1,6 +1,5 @@
 """Results: weighted neighbors of queries, and the candidates they were chosen from."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +16,6 @@ from nnk_image.neighbors.candidates import Candidates
 @dataclass(frozen=True, eq=False, repr=False)
 class Neighborhoods:
     """Neighbors of each query and their weights, as returned by `nnk_neighbors`.
-
-    It can be unpacked: ``indices, indptr, weights, error, sigma = nnk_neighbors(X)``.
 
     Attributes
     ----------
@@ -63,9 +60,6 @@ class Neighborhoods:
     sigma: float | NDArray[np.float64]
     n_points: int
     residual: NDArray[np.float64]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.indices, self.indptr, self.weights, self.error, self.sigma))
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
