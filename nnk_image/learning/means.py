@@ -68,8 +68,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         fewer atoms, all may be used.
     kernel, kernel_params, n_jobs : optional
         As for `nnk_neighbors`, with the same defaults, but not the kernels 'lle' and 'angular'. For
-        ``kernel='precomputed'``, ``'diagonal'`` is used by `reconstruction_error`, `score_samples`
-        and `score`.
+        ``kernel='precomputed'``, ``'diagonal'`` is used by `score_samples` and `score`.
     sigma : float or {'median', 'kth'}
         Width of the kernel: a number, or a rule of `nnk_neighbors`, which is applied to the points
         with 30 candidates each; default 'median'. Ignored for kernels without a width.
@@ -254,8 +253,11 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         """
         return csr_array(self._coded(self._checked_queries(X))[0])
 
-    def reconstruction_error(self, X: npt.ArrayLike) -> Array:
-        """Return the squared distance in feature space of each query from its code.
+    def score_samples(self, X: npt.ArrayLike) -> Array:
+        """Return how well the atoms represent each query; outliers have low scores.
+
+        The score is minus the squared distance in feature space of the query from its code, as
+        proposed in arXiv:2407.13141.
 
         Parameters
         ----------
@@ -265,39 +267,14 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Returns
         -------
         (n,) float64 ndarray
-            0 where a code is exact; the kernel of the query with itself where the code is empty.
+            Scores: 0 where a code is exact, the negative kernel of the query with itself where the
+            code is empty.
 
         Notes
         -----
         For a precomputed kernel the kernel of each query with itself is ``diagonal`` of
         `kernel_params`, by default 1, also if queries are fitted points. If 1 is too small for any
         kernel with these values, a ValueError is raised.
-        """
-        queries = self._checked_queries(X)
-        errors = self._gram.diagonal(queries) + self._misfit(*self._coded(queries))
-        if self._gram.diagonal_is_assumed and errors.min() < -_ROUNDING:
-            query = int(errors.argmin())
-            raise ValueError(
-                f"the kernel of query {query} with itself must be at least "
-                f"{1 - errors[query]:.4g}, more than the default of 1: give the kernel of queries "
-                "with themselves, kernel_params={'diagonal': ...}"
-            )
-        return np.maximum(errors, 0)
-
-    def score_samples(self, X: npt.ArrayLike) -> Array:
-        """Return how well the atoms represent each query; outliers have low scores.
-
-        The score is the negative `reconstruction_error`, as proposed in arXiv:2407.13141.
-
-        Parameters
-        ----------
-        X
-            As for `predict`.
-
-        Returns
-        -------
-        (n,) float64 ndarray
-            Scores, 0 at most.
 
         Examples
         --------
@@ -308,10 +285,19 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         >>> bool(scores[1] < scores[0])
         True
         """
-        return -self.reconstruction_error(X)
+        queries = self._checked_queries(X)
+        errors = self._gram.diagonal(queries) + self._misfit(*self._coded(queries))
+        if self._gram.diagonal_is_assumed and errors.min() < -_ROUNDING:
+            query = int(errors.argmin())
+            raise ValueError(
+                f"the kernel of query {query} with itself must be at least "
+                f"{1 - errors[query]:.4g}, more than the default of 1: give the kernel of queries "
+                "with themselves, kernel_params={'diagonal': ...}"
+            )
+        return -np.maximum(errors, 0)
 
     def score(self, X: npt.ArrayLike, y: Any = None) -> float:
-        """Return minus the sum of the `reconstruction_error` of queries; larger is better.
+        """Return the sum of `score_samples` of queries; larger is better.
 
         Parameters
         ----------
@@ -325,7 +311,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             For the fitted points ``-inertia_``, up to rounding; for a precomputed kernel only if
             its diagonal is that of `kernel_params`, by default 1.
         """
-        return -float(self.reconstruction_error(X).sum())
+        return float(self.score_samples(X).sum())
 
     @property
     def _n_features_out(self) -> int:

@@ -45,7 +45,7 @@ def test_objective_equals_the_error_in_feature_space():
     K, A, W = gram(X), model.atoms_, model.transform(X).toarray().T
     residual = np.eye(len(X)) - A @ W
     errors = np.einsum("in,ij,jn->n", residual, K, residual)
-    assert_allclose(model.reconstruction_error(X), errors, atol=1e-10)
+    assert_allclose(-model.score_samples(X), errors, atol=1e-10)
     assert_allclose(model.inertia_, errors.sum(), rtol=1e-8)
     assert_allclose(model.score(X), -errors.sum(), rtol=1e-8)
 
@@ -60,7 +60,7 @@ def test_points_far_from_the_origin_lose_no_accuracy(offset, d):
     model = NNKMeans(8, sigma=1.5, random_state=0).fit(far)
     residual = np.eye(300) - model.atoms_ @ model.transform(far).toarray().T
     errors = np.einsum("in,ij,jn->n", residual, K, residual)
-    assert_allclose(model.reconstruction_error(far), errors, atol=1e-8)
+    assert_allclose(-model.score_samples(far), errors, atol=1e-8)
     assert_allclose(model.inertia_, errors.sum(), rtol=1e-8)
     expected = NNKMeans(8, sigma=1.5, random_state=0).fit(near)
     assert_array_equal(model.predict(far[::3]), expected.predict(near[::3]))
@@ -73,7 +73,7 @@ def test_a_huge_value_does_not_change_the_codes_of_other_points():
     model = NNKMeans(8, sigma=1.5, random_state=0).fit(data)
     residual = np.eye(300) - model.atoms_ @ model.transform(data).toarray().T
     errors = np.einsum("in,ij,jn->n", residual, K, residual)
-    assert_allclose(model.reconstruction_error(data), errors, atol=1e-8)
+    assert_allclose(-model.score_samples(data), errors, atol=1e-8)
 
 
 def test_codes_for_the_linear_kernel_equal_those_of_scipy_nnls():
@@ -82,7 +82,7 @@ def test_codes_for_the_linear_kernel_equal_those_of_scipy_nnls():
     model = NNKMeans(4, n_neighbors=4, kernel="linear", random_state=0, max_iter=5).fit(X)
     atoms = model.atoms_.T @ X
     codes = model.transform(queries).toarray()
-    for query, code, error in zip(queries, codes, model.reconstruction_error(queries), strict=True):
+    for query, code, error in zip(queries, codes, -model.score_samples(queries), strict=True):
         expected, distance = nnls(atoms.T, query)
         assert_allclose(code, expected, atol=1e-8)
         assert_allclose(error, distance**2, atol=1e-9)
@@ -187,7 +187,7 @@ def test_results_are_those_of_the_last_atoms(tol):
         X = points(seed)
         model = NNKMeans(12, n_neighbors=2, random_state=seed, tol=tol, max_iter=50).fit(X)
         assert_array_equal(model.labels_, model.predict(X))
-        assert_allclose(model.inertia_, model.reconstruction_error(X).sum(), rtol=1e-9)
+        assert_allclose(model.inertia_, -model.score(X), rtol=1e-9)
 
 
 def test_scores_of_a_precomputed_kernel_need_its_diagonal():
@@ -195,7 +195,7 @@ def test_scores_of_a_precomputed_kernel_need_its_diagonal():
     options = {"n_neighbors": 2, "random_state": 0}
     linear = NNKMeans(3, kernel="linear", **options).fit(2 * X)
     model = NNKMeans(3, kernel="precomputed", **options).fit(4 * X @ X.T)
-    for method in (model.reconstruction_error, model.score_samples, model.score):
+    for method in (model.score_samples, model.score):
         with pytest.raises(ValueError, match=r"at least [0-9.]+, more than .*'diagonal'"):
             method(4 * X @ X.T)
     model.set_params(kernel_params={"diagonal": 4 * (X**2).sum(axis=1)}).fit(4 * X @ X.T)
@@ -249,7 +249,7 @@ class TestClassifier:
         X, y = make_blobs(150, centers=4, cluster_std=2.5, random_state=0)
         y = np.array(list("abcd"))[y]
         model = NNKMeansClassifier(5, random_state=0).fit(X[:100], y[:100])
-        errors = np.column_stack([m.reconstruction_error(X[100:]) for m in model.means_])
+        errors = np.column_stack([-m.score_samples(X[100:]) for m in model.means_])
         assert_array_equal(model.predict(X[100:]), model.classes_[errors.argmin(axis=1)])
         assert_allclose(model.decision_function(X[100:]), 1 - errors, atol=1e-12)
         assert len({m.sigma_ for m in model.means_}) == 1
