@@ -75,16 +75,8 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
         """
         return self._scores(X)[0]
 
-    def leave_one_out_error(self) -> float:
-        """Return the leave-one-out error: the share of fitted points misclassified by the others.
-
-        Returns
-        -------
-        float
-            From 0 to 1. Each point is predicted from the others as by ``predict(None)``, with the
-            kernel's width computed from all points. At least two fitted points are needed.
-        """
-        return float(np.mean(self._scores(None)[0].argmax(axis=1) != self._codes))
+    def _error(self, scores: Array) -> float:
+        return float(np.mean(scores.argmax(axis=1) != self._codes))
 
 
 class NNKClassifier(KernelOptions, NeighborhoodClassifier):
@@ -97,8 +89,7 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     Parameters
     ----------
     n_neighbors, kernel, kernel_params, sigma, method, method_params, n_jobs : optional
-        As for `nnk_neighbors`, with the same defaults. If there are fewer than `n_neighbors` fitted
-        points, all are candidates, and a warning says so. ``method='knn'`` is weighted kNN;
+        As for `nnk_neighbors`, with the same defaults. ``method='knn'`` is weighted kNN;
         'mutual_knn' predicts the fitted points only, by ``predict(None)``.
     sigma_scale : float
         Factor that `sigma` is multiplied by, as a number or by a rule; default 1. In a grid search
@@ -159,8 +150,7 @@ class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
         negative; default 1. The larger, the fewer neighbors, at least one; with 0 all candidates
         have equal weights. Choose it by cross-validation.
     n_neighbors : int, optional
-        Largest number of neighbors of a query, its nearest points; default: all points. If there
-        are fewer fitted points, a warning says so.
+        Largest number of neighbors of a query, its nearest points; default: all points.
     neighbors, n_jobs : optional
         As for `NNKClassifier`.
 

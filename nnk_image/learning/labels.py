@@ -137,11 +137,9 @@ def few_shot_labels(
     n_neighbors : int
         Number of candidates of each query, the labeled points most similar to it; default 30. If
         there are fewer labeled points, all are candidates.
-    kernel : str or callable
-        As for `nnk_neighbors`, but not 'precomputed'; default 'cosine'.
-    sigma, method, n_jobs : optional
-        As for `nnk_neighbors`, but not ``method='mutual_knn'``; 'kstar' and 'lnp' need
-        ``kernel='gaussian'``.
+    kernel, sigma, method, n_jobs : optional
+        As for `nnk_neighbors`, but the default kernel is 'cosine'. Not ``kernel='precomputed'`` and
+        ``method='mutual_knn'``; 'kstar' and 'lnp' need ``kernel='gaussian'``.
     n_accept : int
         Largest number of queries per class that get their final label in each round; default 1.
 

@@ -67,8 +67,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Largest number of atoms in the code of a point, the nearest ones; default 10. If there are
         fewer atoms, all may be used.
     kernel, kernel_params, n_jobs : optional
-        As for `nnk_neighbors`, with the same defaults, but not the kernels 'lle' and 'angular'. For
-        ``kernel='precomputed'``, ``'diagonal'`` is used by `score_samples` and `score`.
+        As for `nnk_neighbors`, with the same defaults, but not the kernels 'lle' and 'angular'.
     sigma : float or {'median', 'kth'}
         Width of the kernel: a number, or a rule of `nnk_neighbors`, which is applied to the points
         with 30 candidates each; default 'median'. Ignored for kernels without a width.
@@ -201,7 +200,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         step = max(1, _KERNEL_VALUES // k**2)
         for i in range(0, len(b), step):
             part = slice(i, i + step)
-            near = _nearest(b[part], self._between, k)
+            closeness = 2 * b[part] - np.diagonal(self._between)
+            near = np.argsort(-closeness, axis=1, kind="stable")[:, :k]
             K = self._between[near[:, :, None], near[:, None, :]]
             theta = nnk_weights(K, np.take_along_axis(b[part], near, 1), n_jobs=self.n_jobs)
             np.put_along_axis(weights[part], near, theta, 1)
@@ -308,8 +308,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Returns
         -------
         float
-            For the fitted points ``-inertia_``, up to rounding; for a precomputed kernel only if
-            its diagonal is that of `kernel_params`, by default 1.
+            For the fitted points ``-inertia_``, up to rounding.
         """
         return float(self.score_samples(X).sum())
 
@@ -335,12 +334,6 @@ def _spread_points(gram: Gram, n: int, random: np.random.RandomState) -> Array:
         chosen.append(int(trials[best]))
         distance = squared[best]
     return np.array(chosen)
-
-
-def _nearest(b: Array, between: Array, k: int) -> Array:
-    """Return the k atoms nearest to each query in feature space; of equally near ones the first."""
-    closeness = 2 * b - np.diagonal(between)
-    return np.argsort(-closeness, axis=1, kind="stable")[:, :k]
 
 
 def _updated(weights: Array, error: Array) -> Array:

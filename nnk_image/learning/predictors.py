@@ -75,8 +75,8 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
     """Predictions as weighted means over the neighbors of queries.
 
     In `fit`, subclasses set `_targets`, an (N, m) array or sparse matrix. Its weighted means over
-    the neighbors are the scores of a query. The class attribute `_spread_factor` scales
-    `score_spread`.
+    the neighbors are the scores of a query. They have a method `_error` of the scores of the fitted
+    points; the class attribute `_spread_factor` scales `score_spread`.
     """
 
     def _fit_model(self, X: Array) -> None:
@@ -89,9 +89,8 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         Parameters
         ----------
         X : (n, d) array_like or sparse matrix, optional
-            Queries; (n, N) kernel values with the fitted points for a precomputed kernel. A query
-            equal to a fitted point has this point among its candidates. Default: the fitted points,
-            each with the others as candidates; at least two are needed.
+            Queries, as for `predict`. Default: the fitted points, each with the others as
+            candidates; at least two are needed.
 
         Returns
         -------
@@ -132,11 +131,22 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         scores[empty] = total / n if X is not None else (total - self._targets[empty]) / (n - 1)
         return scores, found
 
+    def leave_one_out_error(self) -> float:
+        """Return the error of predictions of each fitted point from the others.
+
+        Returns
+        -------
+        float
+            For classifiers the share of misclassified points, for regressors the mean squared error
+            over points and outputs. Predictions are those of ``predict(None)``, with the kernel's
+            width computed from all points; at least two fitted points are needed.
+        """
+        return self._error(self._scores(None)[0])
+
     def score_spread(self) -> Array:
         """Measure how much the predictions at each fitted point and at its neighbors differ.
 
-        All predictions are leave-one-out, as by ``predict(None)``; at least two fitted points are
-        needed.
+        All predictions are leave-one-out, as for `leave_one_out_error`.
 
         Returns
         -------

@@ -48,16 +48,8 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         scores = self._scores(X)[0]
         return scores[:, 0] if self._single_output else scores
 
-    def leave_one_out_error(self) -> float:
-        """Return the mean squared error of the points, each predicted from the others.
-
-        Returns
-        -------
-        float
-            The mean over points and outputs. Each point is predicted as by ``predict(None)``, with
-            the kernel's width computed from all points. At least two fitted points are needed.
-        """
-        return float(np.mean((self._scores(None)[0] - self._targets) ** 2))
+    def _error(self, scores: Array) -> float:
+        return float(np.mean((scores - self._targets) ** 2))
 
 
 class NNKRegressor(KernelOptions, NeighborhoodRegressor):

@@ -128,12 +128,12 @@ def nnk_neighbors(
         If a kernel is not positive semi-definite, so that weights of 'nnk' or 'omp' are not
         optimal; `residual` of the result says how far they are from it.
 
+    See Also
+    --------
+    nnk_weights : The problem that is solved for each query.
+
     Notes
     -----
-    With K the kernel, S the candidates and q the query, the weights theta are the exact minimum of
-    ``1/2 theta' K_SS theta - K_Sq' theta`` over ``theta >= 0``. The penalty adds l1 times the sum
-    of theta.
-
     Of equally near points those of lower index become candidates, unless 8 `n_neighbors` points or
     more are as near as the last candidate, or nearer: then the choice among equally near ones is
     arbitrary. The exact search needs scikit-learn for more than 15 features.
@@ -187,16 +187,15 @@ def nnk_graph(
 
     The neighbors of each point and their weights are those of `nnk_neighbors`: nearby points,
     without those that lie behind another one. Two points may give their common edge different
-    weights, so a rule, `symmetrize`, makes the graph undirected. In high dimensions, this rule
-    strongly affects the number of edges.
+    weights. The rule `symmetrize` makes the graph undirected; in high dimensions, it strongly
+    affects the number of edges.
 
     Parameters
     ----------
     X : (N, d) array_like or sparse matrix
-        Points, as for `nnk_neighbors`.
-    n_neighbors : int, default: 30
-        Number of candidates of each point. If there are fewer other points, all are candidates, and
-        a warning says so.
+        Points; the symmetric (N, N) matrix of the kernel for ``kernel='precomputed'``.
+    n_neighbors, kernel, kernel_params, sigma, method, method_params, neighbors, n_jobs : optional
+        As for `nnk_neighbors`, with the same defaults.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
         How the two weights of a pair become one; the weight of a point that is no neighbor is 0.
         'min_error' (default): the weight chosen by the point whose regression error is smaller, or
@@ -204,8 +203,6 @@ def nnk_graph(
         linked. 'min_error_onesided': the same, but a pair of which only one point has the other as
         a candidate keeps its weight. 'max', 'mean', 'min': that of the two weights. None: the graph
         stays directed, and row i holds the weights that point i chose.
-    kernel, kernel_params, sigma, method, method_params, neighbors, n_jobs
-        As for `nnk_neighbors`, with the same defaults.
 
     Returns
     -------

@@ -28,21 +28,19 @@ class Neighborhoods:
         Positive weights of the neighbors.
     error : (n,) float64 ndarray
         Reconstruction error of each query: half the squared distance between the query and the
-        weighted sum of its candidates in the kernel's feature space. It is ``1/2 K_qq - b' theta +
-        1/2 theta' K theta``, with the weights theta (before any are dropped), the kernel K
-        between the candidates, b between them and the query, and ``K_qq`` of the query with
-        itself. For ``kernel='lle'`` and ``method='lnp'``, it is half the squared Euclidean distance
-        instead. For ``method='kstar'`` it is no error: it is lambda, see
+        weighted sum of its candidates in the kernel's feature space (for ``kernel='lle'`` and
+        ``method='lnp'``, in the space of the points), with the weights before any are dropped;
+        `nnk_weights` has the formula. For ``method='kstar'`` it is no error: it is lambda, see
         `KStarNeighborsClassifier`.
     sigma : float or (n,) float64 ndarray
         Width of the kernel, one per query for ``sigma='local'``; NaN for kernels without a width.
     n_points : int
         Number of points that the neighbors were chosen from.
     residual : (n,) float64 ndarray
-        How far the weights of each query are from optimal: the largest violation of the conditions
-        of a minimum, relative to its largest similarity, with similarities scaled such that those
-        of points with themselves are 1. It is about 1e-16 (rounding), unless the kernel is not
-        positive semi-definite. Computed for the methods 'nnk' and 'omp', 0 for others.
+        How far the weights of 'nnk' and 'omp' are from optimal: the largest violation of the
+        conditions of a minimum, relative to the largest similarity, with similarities scaled such
+        that those of points with themselves are 1. It is about 1e-16, unless the kernel is not
+        positive semi-definite.
 
     Examples
     --------

@@ -29,9 +29,8 @@ def nnk_weights(
 ) -> NDArray[np.float64]:
     """Compute the weights of non-negative kernel regression (NNK) from kernel values.
 
-    Use it with your own kernel values and candidates; `nnk_neighbors` does this for points. The
-    weights are the exact minimum of
-    ``1/2 theta' K theta - (b - l1)' theta`` over ``theta >= 0``; many are 0.
+    The weights theta are the exact minimum of ``1/2 theta' K theta - (b - l1)' theta``, none of
+    them negative; many are 0. `nnk_neighbors` finds candidates and computes kernels of points.
 
     Parameters
     ----------
@@ -95,16 +94,13 @@ def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
     """Test which candidates of a query make other candidates redundant (hide them).
 
     Candidate i is hidden behind j if non-negative kernel regression on these two alone gives i the
-    weight 0: i is so similar to j that it adds nothing. Use the test to see why a point is not a
-    neighbor of a query.
+    weight 0. With a third candidate it may have a positive weight; `nnk_weights` solves the whole
+    problem.
 
     Parameters
     ----------
-    K : (..., k, k) array_like
-        Kernel between the k candidates: symmetric and positive semi-definite (not checked).
-        Leading axes are for many independent queries.
-    b : (..., k) array_like
-        Kernel between the query and its candidates, with the same leading axes.
+    K, b : (..., k, k) and (..., k) array_like
+        As for `nnk_weights`, but it is not checked that K is positive semi-definite.
 
     Returns
     -------
@@ -116,12 +112,8 @@ def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
     -----
     For i and j alone, i has a positive weight exactly if ``K_ij / K_jj < K_qi / K_qj`` for a query
     q. Both have one if the ratio ``K_qi / K_qj`` lies between ``K_ij / K_jj`` and ``K_ii / K_ij``,
-    the kernel ratio interval. The test is computed without divisions, which makes it exact for
-    every kernel: similarities may be negative, and those of points with themselves may differ from
-    1.
-
-    The test is about two candidates: one that is hidden behind another can have a positive weight
-    when there is a third. `nnk_weights` solves the whole problem.
+    the kernel ratio interval. The test is computed without divisions, so that similarities may be
+    negative.
 
     References
     ----------
