@@ -73,15 +73,6 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
     >>> line = grid_graph((1, 5))
     >>> interpolate(line, [0, np.nan, np.nan, np.nan, 8], [True, False, False, False, True])
     array([0., 2., 4., 6., 8.])
-
-    Half of the pixels of an image, on its own graph:
-
-    >>> import nnk_image
-    >>> image = nnk_image.standard_image("camera")
-    >>> seen = np.random.default_rng(0).random(image.shape) < 0.5
-    >>> filled = interpolate(nnk_image.image_graph(image), image, seen)
-    >>> bool(abs(filled - image)[~seen].mean() < 5)
-    True
     """
     adjacency = check_graph(graph)
     fixed = check_known(known, graph, adjacency.shape[0])

@@ -93,9 +93,10 @@ def manifold_metrics(
     check_choice("norm", norm, ("min_rank", "product"))
     matrix = check_weights(neighborhoods, square=True)
     points = check_points("X", X, matrix)
+    scaled = unit_rows(points) if normalize else points
     return ManifoldMetrics(
         intrinsic_dimension(matrix),
-        _diameters(unit_rows(points) if normalize else points, matrix),
+        np.array([pdist(scaled[near]).max(initial=0.0) for near in _rows(matrix)]),
         _affinities(points, matrix, norm),
         _dimension_vector(matrix),
     )
@@ -167,14 +168,10 @@ def intrinsic_dimension(
     return result
 
 
-def _diameters(points: Array, matrix: csr_array) -> Array:
-    """Return the largest distance between two neighbors of each query."""
-    return np.array([pdist(points[near]).max(initial=0.0) for near in _rows(matrix)])
-
-
 def _affinities(points: Array, matrix: csr_array, norm: str) -> Array:
     """Return the alignment of the neighborhoods of each point and of each of its neighbors."""
-    bases = [_basis(points[near]) for near in _rows(matrix)]
+    none = np.zeros((points.shape[1], 0))
+    bases = [orth(points[near].T, _RANK) if len(near) else none for near in _rows(matrix)]
     rank = np.array([basis.shape[1] for basis in bases])
     size = np.diff(matrix.indptr) if norm == "product" else rank
     result = np.zeros(matrix.nnz)
@@ -188,11 +185,6 @@ def _affinities(points: Array, matrix: csr_array, norm: str) -> Array:
         part = slice(matrix.indptr[i], matrix.indptr[i + 1])
         result[part] = np.where(rank[near] > 0, np.sqrt(total / np.maximum(divisor, 1)), 0)
     return result.clip(max=1)
-
-
-def _basis(vectors: Array) -> Array:
-    """Return orthonormal columns that span the rows of `vectors`."""
-    return orth(vectors.T, _RANK) if vectors.size else np.zeros((vectors.shape[1], 0))
 
 
 def _dimension_vector(matrix: csr_array) -> Array:

@@ -54,10 +54,9 @@ class MeansOptions(KernelEstimator):
 class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MeansOptions):
     """Cluster points by representing each as a sum of a few atoms (NNK-Means).
 
-    It is like k-means, but a point is not represented by one center: it is represented by a
-    weighted sum of a few atoms around it, with non-negative weights (its code).
-    Atoms are in the feature space of the kernel. With ``n_neighbors=1`` it is k-means, except that
-    atoms may be rescaled.
+    A point is represented by its code: the non-negative weights of a few atoms around it. Atoms are
+    in the feature space of the kernel. With ``n_neighbors=1`` it is k-means, except that atoms may
+    be rescaled.
 
     Parameters
     ----------
@@ -70,9 +69,9 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         As for `nnk_neighbors`, with the same defaults, but not the kernels 'lle' and 'angular'.
     sigma : float or {'median', 'kth'}
         Width of the kernel: a number, or a rule of `nnk_neighbors`, which is applied to the points
-        with 30 candidates each; default 'median'. Ignored for kernels without a width.
+        with 30 candidates each; default 'median'.
     sigma_scale : float
-        Factor that `sigma` is multiplied by, as a number or by a rule; default 1.
+        As for `NNKClassifier`; default 1.
     init : {'k-means++', 'random'}
         Which points are the first atoms: points far from each other (default), or random ones.
     max_iter : int
@@ -95,11 +94,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         The objective before the first update and after each; it never rises.
     n_iter_ : int
         Number of updates.
-    sigma_ : float
-        Width of the kernel in use, including the factor `sigma_scale`; NaN for kernels without a
-        width.
-    n_features_in_ : int
-        Number of features; for a precomputed kernel the number of points.
+    sigma_, n_features_in_
+        As of `NNKClassifier`.
 
     Notes
     -----
@@ -109,7 +105,8 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     update is undone and ends the iteration.
 
     Each update needs the kernel of all pairs of points: 10,000 points take about a second, and ten
-    times as many a hundred times as long.
+    times as many a hundred times as long. The kernels 'linear', 'cosine' and 'shifted_cosine' need
+    no pairs, and are much faster.
 
     References
     ----------

@@ -34,13 +34,11 @@ def nnk_distance(
     A, B : (n, d) and (N, d) array_like or sparse matrix
         Points that are reconstructed, and points that they are reconstructed from. For
         ``kernel='precomputed'``: the (n, N) kernel of A with B, and the (N, N) kernel of B.
-    n_neighbors : int
-        Number of candidates of each point of A, the points of B most similar to it; default 30. If
-        B has fewer points, all are candidates, and a warning says so.
-    kernel, kernel_params, sigma, n_jobs : optional
-        As for `nnk_neighbors`, with the same defaults. The default width depends on B: give `sigma`
-        as a number to compare distances to different sets. ``kernel='precomputed'`` needs
-        ``kernel_params={'diagonal': ...}``, the kernel of each point of A with itself.
+    n_neighbors, kernel, kernel_params, sigma, n_jobs : optional
+        As for `nnk_neighbors`, with the same defaults; candidates are points of B. The default
+        width depends on B: give `sigma` as a number to compare distances to different sets.
+        ``kernel='precomputed'`` needs ``kernel_params={'diagonal': ...}``, the kernel of each point
+        of A with itself.
 
     Returns
     -------
