@@ -48,9 +48,7 @@ def lle_embedding(weights: Weights, n_components: int = 2) -> Array:
     -----
     The coordinates are the eigenvectors of the smallest eigenvalues of ``(I - W)' (I - W)``, the
     constant vector left out. `sklearn.manifold.LocallyLinearEmbedding` computes its own weights;
-    this function takes those of any neighborhoods. For embeddings and clusters by the Laplacian of
-    a graph use scikit-learn's ``SpectralEmbedding`` and ``SpectralClustering`` with
-    ``affinity="precomputed"``.
+    this function takes those of any neighborhoods.
 
     References
     ----------

@@ -28,6 +28,8 @@ class Gram:
 
     def __init__(self, points: Array, kernel: Kernel, sigma: Any, own: Any = None) -> None:
         self.kernel, self.sigma, self._own = kernel, sigma, own
+        # Is the kernel of queries with themselves 1 only because it was not given?
+        self.diagonal_is_assumed = kernel.name == "precomputed" and own is None
         self._center = middle_of(points).astype(np.float64) if kernel.has_sigma else None
         self._is_product = kernel.unit or kernel == KERNELS["linear"]
         self.points = self._rows(points)
@@ -35,11 +37,6 @@ class Gram:
 
     def __len__(self) -> int:
         return len(self.points)
-
-    @property
-    def diagonal_is_assumed(self) -> bool:
-        """Whether the kernel of queries with themselves is 1 only because it was not given."""
-        return self.kernel.name == "precomputed" and self._own is None
 
     def _rows(self, points: Array) -> Array:
         """Return points as `rows` takes them."""

@@ -14,7 +14,6 @@ from nnk_image.learning.inputs import Graph, check_graph, check_labels
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
 from nnk_image.neighbors.options import warn
-from nnk_image.neighbors.result import Neighborhoods
 
 
 def label_propagation(
@@ -206,7 +205,9 @@ def few_shot_labels(
             method=method,
             n_jobs=n_jobs,
         )
-        share = _class_shares(near, labels, len(classes))
+        mass = near.to_csr() @ np.eye(len(classes))[labels]
+        total = mass.sum(axis=1, keepdims=True)
+        share = np.divide(mass, total, out=mass, where=total > 0)
         accepted = _most_confident(share, near.error, n_accept)
         if not len(accepted):
             break
@@ -219,13 +220,6 @@ def few_shot_labels(
     if len(left):
         result[left] = _most_frequent(y, found < 0, "queries")
     return result
-
-
-def _class_shares(near: Neighborhoods, labels: Array, n_classes: int) -> Array:
-    """Return shares (n, n_classes) of the classes in each query's weights, 0 without neighbors."""
-    mass = near.to_csr() @ np.eye(n_classes)[labels]
-    total = mass.sum(axis=1, keepdims=True)
-    return np.divide(mass, total, out=np.zeros_like(mass), where=total > 0)
 
 
 def _most_confident(share: Array, error: Array, n_accept: int) -> Array:

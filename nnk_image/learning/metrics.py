@@ -150,20 +150,17 @@ def nalac(
         _nearest_first(check_points(name, points, matrix), matrix)
         for name, points, matrix in (("X", X, first), ("Y", Y, second))
     ]
-    share = _common_share if soft else _aligned_share
-    return float(np.mean([share(a, b) for a, b in zip(*lists, strict=True)]))
+    return float(np.mean([_share(a, b, soft) for a, b in zip(*lists, strict=True)]))
 
 
-def _aligned_share(a: Array, b: Array) -> float:
-    """Return the share of places at which two lists of neighbors agree."""
-    shorter = min(len(a), len(b))
-    return float((a[:shorter] == b[:shorter]).mean()) if shorter else float(len(a) == len(b))
-
-
-def _common_share(a: Array, b: Array) -> float:
-    """Return the number of common neighbors over the length of the longer list."""
-    longer = max(len(a), len(b))
-    return np.intersect1d(a, b, assume_unique=True).size / longer if longer else 1.0
+def _share(a: Array, b: Array, soft: bool) -> float:
+    """Return the share of places at which two lists agree; with `soft`, that of common entries."""
+    if soft:
+        size, same = max(len(a), len(b)), np.intersect1d(a, b, assume_unique=True).size
+    else:
+        size = min(len(a), len(b))
+        same = int((a[:size] == b[:size]).sum())
+    return same / size if size else float(len(a) == len(b))
 
 
 def _nearest_first(points: Array, matrix: csr_array) -> list[Array]:

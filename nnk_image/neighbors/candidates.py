@@ -98,7 +98,11 @@ class NearestSearch:
         self._center = middle_of(points)  # scikit-learn computes distances from products
         self._n_points, n_features = points.shape
         if n_features <= KD_TREE_FEATURES:
-            self._nearest, self._n_jobs, self._block = _kd_tree(points - self._center), n_jobs, None
+            from scipy.spatial import KDTree  # slow to import, and graphs of images do without
+
+            # A tree split at midpoints is built in half the time and answers as fast.
+            tree = KDTree(points - self._center, leafsize=32, balanced_tree=False)
+            self._nearest, self._n_jobs, self._block = tree.query, n_jobs, None
         else:  # scikit-learn has threads of its own
             self._nearest, self._n_jobs = _all_pairs(points - self._center, n_jobs), None
             cost = _QUERIES_OF_BLOCK * len(points) * (n_features + _WORK_OF_PAIR)
@@ -210,13 +214,6 @@ def _largest(similarity: Array, n: int) -> NDArray[np.intp]:
             kept[row, equal[len(equal) - surplus[row] :]] = False
         return np.nonzero(kept)[1].reshape(len(similarity), n)
     return np.broadcast_to(np.arange(n), similarity.shape)
-
-
-def _kd_tree(points: Array) -> Any:
-    from scipy.spatial import KDTree  # slow to import, and graphs of images do without
-
-    # A tree split at midpoints is built in half the time and answers as fast.
-    return KDTree(points, leafsize=32, balanced_tree=False).query
 
 
 def _all_pairs(points: Array, n_jobs: int | None) -> Any:

@@ -32,28 +32,24 @@ class Kernel:
     """A kernel: an entry of `KERNELS`, for 'polynomial' with its parameters, or a function.
 
     If `by_distance`, similarity falls with the distance. Otherwise it depends on the inner products
-    of points, which are first scaled to length 1 if `unit`.
+    of points, which are first scaled to length 1 if `unit`. If `has_sigma`, it has a width.
 
     The polynomial kernel is ``(gamma x.y + coef0)^degree``; linear is degree 1.
     """
 
     name: str
     by_distance: bool = False
+    has_sigma: bool = False
     unit: bool = False
     degree: int = 1
     gamma: float = 1.0
     coef0: float = 0.0
     function: KernelFunction | None = None
 
-    @property
-    def has_sigma(self) -> bool:
-        """Whether the kernel has a width."""
-        return self.name in ("gaussian", "laplacian")
-
 
 KERNELS = {
-    "gaussian": Kernel("gaussian", by_distance=True),
-    "laplacian": Kernel("laplacian", by_distance=True),
+    "gaussian": Kernel("gaussian", by_distance=True, has_sigma=True),
+    "laplacian": Kernel("laplacian", by_distance=True, has_sigma=True),
     "lle": Kernel("lle", by_distance=True),
     "angular": Kernel("angular", by_distance=True),
     "cosine": Kernel("cosine", unit=True),

@@ -87,13 +87,10 @@ class NeighborhoodModel:
         self.search = search_for(given.neighbors, self.kernel, self.points, given.n_jobs)
         # `_rule`: how to compute the width from distances, empty if it is given or there is none.
         # `_sigma`: the width, None until it is computed, NaN if there is none.
-        self._rule = ""
-        self._sigma: Sigma | None = np.nan
-        if self.has_sigma:
-            if isinstance(width, str):
-                self._rule, self._sigma = width, None
-            else:
-                self._sigma = self._scale * width
+        self._rule = width if self.has_sigma and isinstance(width, str) else ""
+        self._sigma: Sigma | None = None if self._rule else np.nan
+        if self.has_sigma and not isinstance(width, str):
+            self._sigma = self._scale * width
 
     def _check_method(self) -> None:
         method, duplicates = self.method, self.params.duplicates
