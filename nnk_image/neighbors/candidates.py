@@ -81,6 +81,11 @@ def search_for(
     if isinstance(neighbors, str | type):
         raise TypeError(f"neighbors must be an estimator, arrays or a matrix, not {neighbors!r}")
     if hasattr(neighbors, "kneighbors") or hasattr(neighbors, "fit"):
+        if kernel.name == "precomputed":
+            raise ValueError(
+                "an estimator as neighbors= searches among points, of which kernel='precomputed' "
+                "has none; give an array of indices, or leave neighbors out"
+            )
         return FittedSearch(neighbors, points)
     indices = neighbors[0] if isinstance(neighbors, tuple) else neighbors
     return _given_candidates(indices, len(points))

@@ -91,6 +91,13 @@ def test_candidates_from_graph_transformers(expected):
         nnk_neighbors(POINTS, K, neighbors=NearestNeighbors().fit(POINTS).kneighbors(POINTS))
 
 
+@pytest.mark.parametrize("estimator", [NearestNeighbors(metric="precomputed"), GraphTransformer(K)])
+def test_estimators_do_not_search_among_the_rows_of_a_gram_matrix(estimator):
+    """They would take the least similar points for the nearest."""
+    with pytest.raises(ValueError, match=r"searches among points.*give an array of indices"):
+        nnk_neighbors(POINTS @ POINTS.T, K, kernel="precomputed", neighbors=estimator)
+
+
 @pytest.mark.parametrize("estimator", [NearestNeighbors(), GraphTransformer(K)])
 def test_unfitted_estimators_are_not_changed(estimator, expected):
     before = set(vars(estimator))
