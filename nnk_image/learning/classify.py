@@ -128,12 +128,6 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     >>> model = NNKClassifier(n_neighbors=15).fit(X, y)
     >>> round(model.leave_one_out_error(), 2)
     0.04
-
-    The neighbors, their classes and shares explain a prediction:
-
-    >>> indices, shares = model.neighborhoods(X[70:71] + 0.1).neighbors(0)
-    >>> y[indices], shares.round(2)
-    (array([1, 1, 2, 2, 2]), array([0.04, 0.82, 0.04, 0.07, 0.03]))
     """
 
 

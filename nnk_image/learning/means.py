@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
 
-from nnk_image.base.checks import check_choice, check_count, check_number
+from nnk_image.base.checks import check_count, check_number
 from nnk_image.base.image import Array
 from nnk_image.learning.gram import Gram
 from nnk_image.learning.predictors import KernelEstimator
@@ -34,7 +34,6 @@ class MeansOptions(KernelEstimator):
     kernel_params: Mapping[str, Any] | None = None
     sigma: float | str = "median"
     sigma_scale: float = 1.0
-    init: str = "k-means++"
     max_iter: int = 30
     tol: float = 1e-4
     random_state: int | np.random.RandomState | None = None
@@ -72,14 +71,13 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         with 30 candidates each; default 'median'.
     sigma_scale : float
         As for `NNKClassifier`; default 1.
-    init : {'k-means++', 'random'}
-        Which points are the first atoms: points far from each other (default), or random ones.
     max_iter : int
         Largest number of updates of the atoms, at least 1; default 30.
     tol : float
         Stop when an update lowers the objective by no more than this fraction; default 1e-4.
     random_state : int, RandomState or None
-        Seed of the choice of the first atoms; None (default) chooses differently each time.
+        Seed of the choice of the first atoms, points far from each other, as by k-means++; None
+        (default) chooses differently each time.
 
     Attributes
     ----------
@@ -141,24 +139,15 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         check_count("n_neighbors", self.n_neighbors)
         check_count("max_iter", self.max_iter)
         check_number("tol", self.tol)
-        check_choice("init", self.init, ("k-means++", "random"))
         self._gram = self._gram_of(points)
         self.sigma_ = self._gram.sigma
         self._gram.keep()
-        self._learn(self._first_atoms(check_random_state(self.random_state)))
+        chosen = _spread_points(self._gram, n_clusters, check_random_state(self.random_state))
+        atoms = np.zeros((len(points), n_clusters))
+        atoms[chosen, np.arange(n_clusters)] = 1
+        self._learn(atoms)
         self._gram.forget()
         return self
-
-    def _first_atoms(self, random: np.random.RandomState) -> Array:
-        """Return the first atoms: points chosen as `init` says."""
-        n = len(self._gram)
-        if self.init == "random":
-            chosen = random.choice(n, self.n_clusters, replace=False)
-        else:
-            chosen = _spread_points(self._gram, self.n_clusters, random)
-        atoms = np.zeros((n, self.n_clusters))
-        atoms[chosen, np.arange(self.n_clusters)] = 1
-        return atoms
 
     def _learn(self, atoms: Array) -> None:
         """Code the points and update the atoms in turn until the objective settles."""

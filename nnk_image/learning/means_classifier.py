@@ -24,7 +24,7 @@ class NNKMeansClassifier(ClassifierMixin, MeansOptions):
     n_clusters : int
         Number of atoms of each class; default 10. If a class has fewer points, all of them
         are atoms.
-    n_neighbors, kernel, kernel_params, sigma, sigma_scale, init, max_iter, tol, \
+    n_neighbors, kernel, kernel_params, sigma, sigma_scale, max_iter, tol, \
 random_state, n_jobs : optional
         As for `NNKMeans`, with the same defaults; the width of the kernel is computed from all
         points and common to the classes.

@@ -45,9 +45,8 @@ def nnk_distance(
     float
         Mean squared error in the feature space of the kernel. It is 0 if all points of A are in B,
         except for kernels such as 'linear', for which other points may be more similar to a point
-        than itself. It is at most the mean of the kernel of points of A with themselves: 1 for a
-        Gaussian kernel. For 'lle', it is the mean squared Euclidean distance of the points from
-        their reconstructions, which has no bound.
+        than itself. It is at most the mean of the kernel of points of A with themselves, 1 for a
+        Gaussian kernel; for 'lle', it is in the space of the points and has no bound.
 
     Raises
     ------
