@@ -36,10 +36,8 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
         points, labels = self._checked(X, y)
         check_classification_targets(labels)
         self.classes_, self._codes = np.unique(labels, return_inverse=True)
-        ends = np.arange(len(labels) + 1)
-        self._targets = csr_array(
-            (np.ones(len(labels)), self._codes, ends), shape=(len(labels), len(self.classes_))
-        )
+        n = len(labels)
+        self._targets = csr_array((np.ones(n), (np.arange(n), self._codes)))
         self._fit_model(points)
         return self
 

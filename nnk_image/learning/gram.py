@@ -28,8 +28,6 @@ class Gram:
 
     def __init__(self, points: Array, kernel: Kernel, sigma: Any, own: Any = None) -> None:
         self.kernel, self.sigma, self._own = kernel, sigma, own
-        # Is the kernel of queries with themselves 1 only because it was not given?
-        self.diagonal_is_assumed = kernel.name == "precomputed" and own is None
         self._center = middle_of(points).astype(np.float64) if kernel.has_sigma else None
         self._is_product = kernel.unit or kernel == KERNELS["linear"]
         self.points = self._rows(points)
@@ -81,5 +79,10 @@ class Gram:
         if self.kernel.name == "precomputed":
             if queries is None:
                 return np.diagonal(self.points)
+            if self._own is None:
+                raise ValueError(
+                    "with kernel='precomputed', errors need the kernel of queries with themselves: "
+                    "give kernel_params={'diagonal': ...}, a number or one for each query"
+                )
             return given_diagonal(self._own, len(queries))
         return self_similarities(self.kernel, self.points if queries is None else queries)

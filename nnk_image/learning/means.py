@@ -19,7 +19,6 @@ from nnk_image.neighbors.model import NeighborhoodModel
 from nnk_image.neighbors.weights import nnk_weights
 
 _SIGMA_CANDIDATES = 30  # candidates of a point, whose distances give the width if it is a rule
-_ROUNDING = 1e-3  # smaller negative errors may come from rounding, also in float32
 _KERNEL_VALUES = 1 << 22  # in memory at a time, k^2 for each point that is coded with k atoms
 
 
@@ -248,19 +247,14 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Parameters
         ----------
         X
-            As for `predict`.
+            As for `predict`. For a precomputed kernel, ``kernel_params={'diagonal': ...}`` must
+            hold the kernel of each query with itself, also if queries are fitted points.
 
         Returns
         -------
         (n,) float64 ndarray
             Scores: 0 where a code is exact, the negative kernel of the query with itself where the
             code is empty.
-
-        Notes
-        -----
-        For a precomputed kernel the kernel of each query with itself is ``diagonal`` of
-        `kernel_params`, by default 1, also if queries are fitted points. If 1 is too small for any
-        kernel with these values, a ValueError is raised.
 
         Examples
         --------
@@ -273,13 +267,6 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         """
         queries = self._checked_queries(X)
         errors = self._gram.diagonal(queries) + self._misfit(*self._coded(queries))
-        if self._gram.diagonal_is_assumed and errors.min() < -_ROUNDING:
-            query = int(errors.argmin())
-            raise ValueError(
-                f"the kernel of query {query} with itself must be at least "
-                f"{1 - errors[query]:.4g}, more than the default of 1: give the kernel of queries "
-                "with themselves, kernel_params={'diagonal': ...}"
-            )
         return -np.maximum(errors, 0)
 
     def score(self, X: npt.ArrayLike, y: Any = None) -> float:

@@ -27,7 +27,7 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
             Values, real and finite numbers.
         """
         points, values = self._checked(X, y, multi_output=True, y_numeric=True)
-        self._single_output = values.ndim == 1
+        self._shape = values.shape[1:]
         self._targets = values.reshape(len(values), -1).astype(np.float64)
         self._fit_model(points)
         return self
@@ -45,8 +45,7 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         (n,) or (n, n_outputs) float64 ndarray
             As many outputs as `y` of `fit` had.
         """
-        scores = self._scores(X)[0]
-        return scores[:, 0] if self._single_output else scores
+        return self._scores(X)[0].reshape(-1, *self._shape)
 
     def _error(self, scores: Array) -> float:
         return float(np.mean((scores - self._targets) ** 2))

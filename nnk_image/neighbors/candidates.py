@@ -49,12 +49,6 @@ class Candidates:
         n, k = table.shape
         return cls(k * np.arange(n + 1, dtype=np.int64), _index_array(table.ravel()))
 
-    @classmethod
-    def of_lists(cls, lists: list[Array]) -> "Candidates":
-        """Make `Candidates` from a list of arrays, one per query."""
-        indptr = np.cumsum([0, *map(len, lists)], dtype=np.int64)
-        return cls(indptr, _index_array(np.concatenate(lists)))
-
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
@@ -128,7 +122,8 @@ class NearestSearch:
             for i, row in zip(tied, more, strict=True):
                 lists[i] = row
             tied = tied[self._unsettled(distances, n)]
-        return Candidates.of_lists(lists)
+        indptr = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+        return Candidates(indptr, _index_array(np.concatenate(lists)))
 
     def _query(self, queries: Array, n: int) -> tuple[Array, Array]:
         """Return distances (len(queries), n) and indices of the nearest points.

@@ -199,7 +199,10 @@ class NeighborhoodModel:
         """Set up the problem of all queries as the C core takes it."""
         params, rows = self.params, given.rows
         task = _core.Task(self.points, rows, given.candidates.indptr, given.candidates.indices)
-        diagonal = self._self_similarity(rows) if kernel.name == "precomputed" else np.empty(0)
+        diagonal = np.empty(0)
+        if kernel.name == "precomputed":
+            own = np.diagonal(rows) if given.own else given_diagonal(self.diagonal, len(rows))
+            diagonal = np.ascontiguousarray(own)
         widths = np.ascontiguousarray(np.broadcast_to(np.asarray(sigma, np.float64), len(rows)))
         kind = _core.KERNELS[kernel.name]
         task.set_kernel(kind, kernel.degree, kernel.gamma, kernel.coef0, widths, diagonal)
@@ -218,12 +221,6 @@ class NeighborhoodModel:
         cost = mean * (min(mean, width) + 8) * (self.points.shape[1] + 16)
         with RowExecutor(self.n_jobs) as executor:
             executor.run(work, n, rows_per_chunk=max(1, min(1024, _WORK_PER_CHUNK // cost)))
-
-    def _self_similarity(self, queries: Array) -> NDArray[np.float64]:
-        """Return the kernel of each query with itself, for precomputed kernels."""
-        if queries is self.points:
-            return np.ascontiguousarray(np.diagonal(self.points))
-        return given_diagonal(self.diagonal, len(queries))
 
     def _solve_by_function(self, function: KernelFunction, given: Queries, solved: Solved) -> None:
         """Solve for kernels that are Python functions, one query after the other."""

@@ -99,7 +99,7 @@ def nnk_neighbors(
 
         - an estimator with `kneighbors`, or a transformer whose `transform` returns a sparse graph,
           such as ``pynndescent.PyNNDescentTransformer``; if it is not fitted yet, a copy of it is
-          fitted to X
+          fitted to X; not for ``kernel='precomputed'``
         - an (n, k) array of indices of points, one row per query, with -1 for missing ones
         - a tuple (indices, distances); the distances are ignored and computed from X
         - a sparse (n, N) matrix whose stored entries mark the candidates, or an `ImageGraph`

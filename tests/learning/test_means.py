@@ -144,7 +144,8 @@ def test_precomputed_and_callable_kernels_equal_named_ones():
     X, queries = points(), points(1, 10)
     options = {"n_neighbors": 4, "random_state": 0}
     named = NNKMeans(8, sigma=1.5, **options).fit(X)
-    given = NNKMeans(8, kernel="precomputed", **options).fit(gram(X))
+    of_length_1 = {"kernel": "precomputed", "kernel_params": {"diagonal": 1}}
+    given = NNKMeans(8, **of_length_1, **options).fit(gram(X))
     assert_allclose(given.inertia_history_, named.inertia_history_, rtol=1e-8)
     values = rbf_kernel(queries, X, gamma=1 / (2 * 1.5**2))
     assert_allclose(
@@ -191,16 +192,17 @@ def test_results_are_those_of_the_last_atoms(tol):
         assert_allclose(model.inertia_, -model.score(X), rtol=1e-9)
 
 
-def test_scores_of_a_precomputed_kernel_need_its_diagonal():
-    X = points()
+@pytest.mark.parametrize("scale", [0.01, 2])
+def test_scores_of_a_precomputed_kernel_need_its_diagonal(scale):
+    X = scale * points()
     options = {"n_neighbors": 2, "random_state": 0}
-    linear = NNKMeans(3, kernel="linear", **options).fit(2 * X)
-    model = NNKMeans(3, kernel="precomputed", **options).fit(4 * X @ X.T)
+    linear = NNKMeans(3, kernel="linear", **options).fit(X)
+    model = NNKMeans(3, kernel="precomputed", **options).fit(X @ X.T)
     for method in (model.score_samples, model.score):
-        with pytest.raises(ValueError, match=r"at least [0-9.]+, more than .*'diagonal'"):
-            method(4 * X @ X.T)
-    model.set_params(kernel_params={"diagonal": 4 * (X**2).sum(axis=1)}).fit(4 * X @ X.T)
-    assert_allclose(model.score_samples(4 * X @ X.T), linear.score_samples(2 * X), atol=1e-9)
+        with pytest.raises(ValueError, match=r"give kernel_params=\{'diagonal': ...\}"):
+            method(X @ X.T)
+    model.set_params(kernel_params={"diagonal": (X**2).sum(axis=1)}).fit(X @ X.T)
+    assert_allclose(model.score_samples(X @ X.T), linear.score_samples(X), atol=1e-9)
 
 
 def test_kernel_matrix_in_blocks_gives_the_same_result(monkeypatch):
