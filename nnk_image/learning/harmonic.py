@@ -153,7 +153,7 @@ def _iterated(graph: ImageGraph | csr_array, known: Array, given: Array) -> Arra
     found = []
     with RowExecutor() as executor:
         system = QuadraticSystem(problem, executor)
-        for column in columns[::-1]:  # if some column fails, the last does, so it is tried first
+        for column in columns[::-1]:  # the last, their sum for labels, fails first
             signal, _, error, _ = system.solve(column, column)
             if error > _TOL:
                 return None

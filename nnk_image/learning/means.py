@@ -186,7 +186,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         for i in range(0, len(b), step):
             part = slice(i, i + step)
             closeness = 2 * b[part] - np.diagonal(self._between)
-            near = np.argsort(-closeness, axis=1, kind="stable")[:, :k]
+            near = np.argsort(-closeness, axis=1, kind="stable")[:, :k]  # the nearest atoms
             K = self._between[near[:, :, None], near[:, None, :]]
             theta = nnk_weights(K, np.take_along_axis(b[part], near, 1), n_jobs=self.n_jobs)
             np.put_along_axis(weights[part], near, theta, 1)
