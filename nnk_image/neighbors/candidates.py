@@ -19,12 +19,13 @@ from nnk_image.base.extras import needing
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors.features import middle_of
-from nnk_image.neighbors.kernels import Kernel, evaluate, kernel_rows, similarities
+from nnk_image.neighbors.kernels import Kernel, evaluate, kernel_rows, similarities, unit_rows
 
 KD_TREE_FEATURES = 15
 """Largest number of features for which a kd-tree is faster than comparing all pairs."""
 
 _TIE = 1e-6  # relative difference below which two distances count as equal, because of rounding
+_SMALL_ANGLE = 1e-8  # cosines of smaller angles are 1 after rounding
 _MOST_TIES = 8  # to settle ties, at most this many times the candidates needed are searched
 _PIXELS_PER_QUERY = 64  # for `RowExecutor`: a kd-tree query takes as long as so many pixels
 _WORK_AT_A_TIME = 1 << 31  # multiplications between checks for Ctrl-C: tenths of a second
@@ -69,8 +70,9 @@ def search_for(
     `points` are as `check_features` returns them; the Gram matrix for a precomputed kernel.
     """
     if neighbors is None:
-        if kernel.by_distance:
-            return NearestSearch(points, n_jobs)
+        by_angle = kernel.name == "cosine" and points.shape[1] <= KD_TREE_FEATURES
+        if kernel.by_distance or by_angle:
+            return NearestSearch(points, n_jobs, by_angle)
         return SimilaritySearch(kernel, points)
     if isinstance(neighbors, str | type):
         raise TypeError(f"neighbors must be an estimator, arrays or a matrix, not {neighbors!r}")
@@ -88,14 +90,16 @@ def search_for(
 class NearestSearch:
     """The nearest points: scipy's kd-tree, or for many features scikit-learn's full comparison.
 
+    With `by_angle`, points of the largest cosines: the nearest ones after scaling to length 1.
     Of equally near points those of lower index become candidates. The searches do not ensure that,
     so if the last candidate is no nearer than the first one left out, more are searched, up to
     `_MOST_TIES` times as many; beyond that, the choice among equally near ones is arbitrary.
     """
 
-    def __init__(self, points: Array, n_jobs: int | None) -> None:
+    def __init__(self, points: Array, n_jobs: int | None, by_angle: bool = False) -> None:
+        self._by_angle, (self._n_points, n_features) = by_angle, points.shape
+        points = self._rows(points)
         self._center = middle_of(points)  # scikit-learn computes distances from products
-        self._n_points, n_features = points.shape
         if n_features <= KD_TREE_FEATURES:
             from scipy.spatial import KDTree  # slow to import, and graphs of images do without
 
@@ -109,7 +113,7 @@ class NearestSearch:
 
     def candidates(self, queries: Array, n: int) -> Candidates:
         """Return the nearest `n` points of each query, and those as near as the last."""
-        queries = queries - self._center
+        queries = self._rows(queries) - self._center
         asked = min(n + 1, self._n_points)
         distances, found = self._query(queries, asked)
         tied = np.flatnonzero(self._unsettled(distances, n))
@@ -124,6 +128,13 @@ class NearestSearch:
             tied = tied[self._unsettled(distances, n)]
         indptr = np.cumsum([0, *map(len, lists)], dtype=np.int64)
         return Candidates(indptr, _index_array(np.concatenate(lists)))
+
+    def _rows(self, points: Array) -> Array:
+        """Return the rows that are searched."""
+        if not self._by_angle:
+            return points
+        # One more feature puts points at the origin at right angles to all others.
+        return np.column_stack([unit_rows(points), ~points.any(axis=1)])
 
     def _query(self, queries: Array, n: int) -> tuple[Array, Array]:
         """Return distances (len(queries), n) and indices of the nearest points.
@@ -146,7 +157,8 @@ class NearestSearch:
         """Return which rows may lack a point that is as near as their n-th candidate."""
         if distances.shape[1] == self._n_points:
             return np.zeros(len(distances), bool)
-        return distances[:, -1] <= distances[:, n - 1] * (1 + _TIE)
+        least = _SMALL_ANGLE if self._by_angle else 0.0
+        return distances[:, -1] <= np.maximum(distances[:, n - 1] * (1 + _TIE), least)
 
 
 class FittedSearch:

@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.sparse import csr_array, vstack
 from scipy.spatial.distance import cdist
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
 from nnk_image import image_graph, nnk_graph, nnk_neighbors
+from nnk_image.neighbors.candidates import NearestSearch, search_for
+from nnk_image.neighbors.kernels import KERNELS
 
 POINTS = np.random.default_rng(0).standard_normal((300, 4))
 K = 12
@@ -26,8 +30,8 @@ def expected():
 def test_number_and_order_of_given_candidates_do_not_matter(expected, extra):
     distances, indices = NearestNeighbors().fit(POINTS).kneighbors(POINTS, K + 1 + extra)
     shuffled = np.random.default_rng(1).permuted(indices, axis=1)
-    for given in (indices, (indices, distances), shuffled, indices.astype(np.int32)):
-        found = nnk_neighbors(POINTS, K, neighbors=given, sigma=expected.sigma)
+    for neighbors in (indices, (indices, distances), shuffled, indices.astype(np.int32)):
+        found = nnk_neighbors(POINTS, K, neighbors=neighbors, sigma=expected.sigma)
         assert same(found, expected)
 
 
@@ -217,3 +221,21 @@ def test_candidates_of_similarity_kernels_are_the_most_similar_points():
 def test_invalid_candidates_are_refused(given, error, text):
     with pytest.raises(error, match=text):
         nnk_graph(POINTS, K, neighbors=given)
+
+
+@given(st.integers(0, 10**6), st.sampled_from([1, 2, 3, 15]), st.booleans())
+def test_the_tree_finds_the_largest_cosines(seed, n_features, integers):
+    """Compared with all pairs; equal directions and points at the origin are among the points."""
+    random = np.random.default_rng(seed)
+    points = random.normal(size=(60, n_features))
+    points = np.rint(points) if integers else points
+    points[:2], points[2] = 0, 3 * points[3]
+    similar = np.round(1 - cdist(points, points, "cosine"), 12)
+    similar[:, ~points.any(axis=1)] = 0
+    search = search_for(None, KERNELS["cosine"], points, None)
+    assert isinstance(search, NearestSearch)  # which does not compare all pairs
+    found = search.candidates(points, 5)
+    lists = np.split(found.indices, found.indptr[1:-1])
+    for i in np.flatnonzero(points.any(axis=1)):
+        of_found = np.sort(similar[i, lists[i]])[::-1][:5]
+        np.testing.assert_array_equal(of_found, np.sort(similar[i])[::-1][:5])
