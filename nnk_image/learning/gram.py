@@ -16,7 +16,7 @@ from nnk_image.neighbors.kernels import (
 )
 
 _MOST_KEPT = 1 << 24  # kernel values; larger matrices are not kept but computed anew for each use
-_BLOCK = 1 << 20  # kernel values at a time if the matrix is not kept; more are slower
+_BLOCK = 1 << 22  # kernel values in memory at a time if the matrix is not kept
 
 
 class Gram:
