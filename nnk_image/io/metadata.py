@@ -23,11 +23,15 @@ MICROMETERS: Mapping[str | None, float]
 MICROMETERS = {"nm": 1e-3, "um": 1.0, "mm": 1e3, "cm": 1e4, "m": 1e6, "inch": 25400.0}
 """Micrometers in each unit of length that can be converted."""
 
+SECONDS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "msec": 1e-3, "usec": 1e-6, "min": 60.0, "h": 3600.0}
+"""Seconds in each unit of time that can be converted."""
+
+_UNIT_NAMES: Mapping[str, str | None]
 _UNIT_NAMES = {
     **dict.fromkeys(("µm", "μm", "\\u00B5m", "micron", "microns", "micrometer"), "um"),
     **{"nanometer": "nm", "millimeter": "mm", "centimeter": "cm", "meter": "m", "in": "inch"},
+    "reference frame": None,  # in OME: a unit that is not known
 }
-
 
 EXIF_PREFIX = b"Exif\0\0"
 """First bytes of the EXIF data in a JPEG; other formats store the data without them."""

@@ -51,18 +51,22 @@ def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metad
         image: Any = Image.OPEN[kind][0](stream, "")
         limit = Image.MAX_IMAGE_PIXELS if limit is None else limit
         meta.check_size((image.height, image.width), np.uint8, limit)
-        _check_frames(image, kind)
+        frames = getattr(image, "n_frames", 1)
+        if frames > 1 and kind not in ("JPEG", "TIFF"):  # these hold previews
+            text = f"of the {frames} frames of a {kind} file only the first is read"
+            warnings.warn(text, stacklevel=2)
         mode, info = image.mode, image.info
         samples = _samples(stream, image, kind)
         orientation, exif = _upright_exif(image)
         exif = exif_of_tiff(stream) if kind == "TIFF" else exif
         xmp, profile = info.get("xmp"), info.get("icc_profile")
-        if mode == "CMYK" and profile:  # which does not describe the RGB pixels made from it
+        if mode == "CMYK" and profile:
             warnings.warn(
                 "CMYK becomes RGB without its color profile, so that colors may change; convert "
                 "it to RGB first, by a program that applies the profile",
                 stacklevel=2,
             )
+        if mode in ("CMYK", "LAB"):  # the profile does not describe the RGB pixels made from them
             profile = None
     return meta.picture_of(
         samples,
@@ -73,16 +77,6 @@ def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metad
         exif=exif,
         xmp=xmp.encode() if isinstance(xmp, str) else xmp or None,
     )
-
-
-def _check_frames(image: Any, kind: str) -> None:
-    """Refuse documents; of animations and of files with phone previews, the first frame is read."""
-    frames = getattr(image, "n_frames", 1)
-    if frames < 2 or kind == "JPEG":
-        return
-    if kind in ("PNG", "TIFF"):
-        raise FormatError(f"holds {frames} frames; extract one of them into its own file")
-    warnings.warn(f"of the {frames} frames of a {kind} file only the first is read", stacklevel=2)
 
 
 def _samples(stream: IO[bytes], image: Any, kind: str) -> Pixels:

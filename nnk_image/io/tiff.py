@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import tifffile
-from PIL import Image
+from PIL import Image, TiffImagePlugin
 from tifffile import COMPRESSION, EXTRASAMPLE, PHOTOMETRIC, RESUNIT
 
 from nnk_image.io import metadata as meta
@@ -37,6 +37,7 @@ _OME_TYPES = {"float32": "float", "float64": "double", "bool": "bit"}  # others 
 _IMAGEJ_TAG = 50839  # labels, ranges, colors, regions of interest
 _OME_PIXELS = "{*}Image/{*}Pixels"  # of the first image
 _XMP_TAG = 700
+_BY_PILLOW = {*TiffImagePlugin.COMPRESSION_INFO} - {COMPRESSION.WEBP}  # rare in its libtiff
 _DEFLATE = {"compression": "zlib", "compressionargs": {"level": 4}}
 
 
@@ -68,6 +69,7 @@ def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels
         described = file.is_imagej or file.is_ome or axes is not None
         small = page.bitspersample <= 8 and page.dtype in (None, bool, np.uint8)
         small = small and page.size <= 3 * (Image.MAX_IMAGE_PIXELS or math.inf)
+        small = small and page.compression in _BY_PILLOW
         if small and not several and not described and not complaints:
             rgba = page.photometric == PHOTOMETRIC.RGB and page.samplesperpixel == 4
             untagged = rgba and not page.extrasamples  # old writers of RGBA
@@ -79,8 +81,8 @@ def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels
             turned = page.tags.valueof("Orientation", default=1) in range(5, 9)
             return pixels, replace(about, dpi=dpi[::-1] if dpi and turned else dpi)
         if several and len(series) > 1:
-            shapes = ", ".join("x".join(map(str, each.shape)) for each in series[:3])
-            raise FormatError(f"holds pages of several shapes ({shapes}); save each kind by itself")
+            found = ", ".join(f"{'x'.join(map(str, s.shape))} {s.dtype}" for s in series[:3])
+            raise FormatError(f"holds {len(series)} images ({found}); save each of them by itself")
         result = _array(file, series[0], limit, axes)
         if complaints:
             raise FormatError(f"is damaged or truncated ({complaints[0]}); fetch it again")
@@ -237,8 +239,8 @@ def _ome_lengths(file: tifffile.TiffFile) -> Lengths:
     keys = {axis: f"PhysicalSize{axis}" for axis in "ZYX"}
     sizes = {a: (float(about.get(k, 0)), about.get(f"{k}Unit", "µm")) for a, k in keys.items()}
     lengths, unit = meta.common_unit(sizes)
-    if about.get("TimeIncrementUnit", "s") == "s":
-        lengths["T"] = float(about.get("TimeIncrement", 0))
+    second = meta.SECONDS.get(about.get("TimeIncrementUnit", "s"), 0.0)
+    lengths["T"] = second * float(about.get("TimeIncrement", 0))
     return lengths, unit
 
 
@@ -251,8 +253,8 @@ def _imagej_lengths(file: tifffile.TiffFile, page: Any) -> Lengths:
             sizes[axis] = bottom / top if top else 0.0, about.get(other, unit)
         sizes["Z"] = float(about.get("spacing", 1)), about.get("zunit", unit)  # ImageJ omits 1
     lengths, unit = meta.common_unit(sizes)
-    if about.get("tunit", "sec") in ("s", "sec"):
-        lengths["T"] = float(about.get("finterval", 0))
+    second = meta.SECONDS.get(about.get("tunit", "sec"), 0.0)
+    lengths["T"] = second * float(about.get("finterval", 0))
     return lengths, unit
 
 
@@ -347,7 +349,7 @@ def writer(array: Pixels, metadata: Metadata, _: str, extension: str) -> Save:
         if original.ome and samples.dtype != original.dtype:
             options = _retyped(options, samples.dtype)
     else:
-        _check_axes(metadata.axes, array.shape[-1])
+        samples, metadata = _in_order(samples, metadata)
         options = _new_options(samples, metadata, ome)
     if metadata.xmp:
         tag = (_XMP_TAG, "B", len(metadata.xmp), metadata.xmp, True)
@@ -355,19 +357,24 @@ def writer(array: Pixels, metadata: Metadata, _: str, extension: str) -> Save:
     return lambda stream: tifffile.imwrite(stream, samples, **options)
 
 
-def _check_axes(axes: str, length: int) -> None:
-    """Refuse axes that TIFF cannot hold; `length` is that of the last one."""
-    places = [_ORDER.find(axis) for axis in axes]
-    if places != sorted(set(places)) or places[0] < 0:
-        raise FormatError(
-            f"TIFF cannot hold axes {axes}; bring them into the order {_ORDER}, or write .npy"
-        )
+def _in_order(samples: Pixels, metadata: Metadata) -> tuple[Pixels, Metadata]:
+    """Return samples with the axes in the order of TIFF, and their metadata."""
+    axes = metadata.axes
+    if not {*axes} <= {*_ORDER} or len({*axes}) < len(axes):
+        raise FormatError(f"TIFF cannot hold axes {axes}, only some of {_ORDER}; write .npy")
+    if not metadata.is_picture:
+        order = sorted(range(len(axes)), key=lambda at: _ORDER.index(axes[at]))
+        axes, spacing = "".join(axes[at] for at in order), [metadata.spacing[at] for at in order]
+        samples = samples.transpose(*order, *range(len(order), samples.ndim))
+        metadata = replace(metadata, axes=axes, spacing=tuple(spacing))
+    length = samples.shape[-1]
     # A fourth color is transparency, which `read` refuses in stacks.
     if axes[-1] == "S" and length not in ((3, 4) if axes == "YXS" else (3,)):
         raise FormatError(
             f"TIFF cannot store {length} colors per pixel with axes {axes}; name the last axis C "
-            "(channels), and bring it before Y, or write .npy"
+            "(channels), or write .npy"
         )
+    return samples, metadata
 
 
 def _new_options(samples: Pixels, metadata: Metadata, ome: bool) -> dict[str, Any]:
@@ -396,9 +403,10 @@ def _new_options(samples: Pixels, metadata: Metadata, ome: bool) -> dict[str, An
             options |= {"resolution": (1 / lengths["X"], 1 / lengths["Y"]), "resolutionunit": 1}
     else:
         _check_ome_dtype(samples.dtype)
-        names = {axis: f"PhysicalSize{axis}" for axis in "ZYX" if axis in lengths and unit}
+        names = {axis: f"PhysicalSize{axis}" for axis in "ZYX" if axis in lengths}
         about = {name: lengths[axis] for axis, name in names.items()}
-        about |= {f"{name}Unit": "µm" if unit == "um" else unit for name in names.values()}
+        ome_unit = {"um": "µm", None: "reference frame"}.get(unit, unit)
+        about |= {f"{name}Unit": ome_unit for name in names.values()}
         about |= {"TimeIncrement": lengths["T"], "TimeIncrementUnit": "s"} if "T" in lengths else {}
     about = {name: value for name, value in about.items() if value is not None}
     about["axes"] = axes + "S" * (samples.ndim > len(axes))  # S for transparency

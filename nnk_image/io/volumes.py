@@ -12,7 +12,6 @@ from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save
 
 _AXES = "XYZTC"  # order of axes in a NIfTI file
 _UNITS = {"mm": "mm", "micron": "um", "meter": "m"}
-_SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
 _LONGEST = 2**15 - 1  # longest axis that NIfTI-1 can hold
 _SILENT = logging.NullHandler()
 
@@ -90,7 +89,7 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
 
 def _spacing(header: Any, axes: str) -> tuple[tuple[float | None, ...], str | None]:
     length, time = header.get_xyzt_units()
-    factors = {"T": _SECONDS.get(time, 0.0), **dict.fromkeys("ZYX", 1.0)}  # 0: unknown unit
+    factors = {"T": meta.SECONDS.get(time, 0.0), **dict.fromkeys("ZYX", 1.0)}  # 0: unknown unit
     spacing: list[float | None] = []
     for axis, zoom in zip(axes, header.get_zooms()[::-1], strict=True):
         factor = factors.get(axis, 0.0)  # str() of the float32: 0.9, not 0.8999999

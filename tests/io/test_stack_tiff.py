@@ -131,10 +131,11 @@ def test_imagej_spacing_without_a_unit(tmp_path):
 
 
 @pytest.mark.parametrize("unit", [None, "voxel", "um"])
-def test_a_new_stack_keeps_its_spacing_in_any_unit(tmp_path, unit):
+@pytest.mark.parametrize("name", ["new.tif", "new.ome.tif"])
+def test_a_new_stack_keeps_its_spacing_in_any_unit(tmp_path, name, unit):
     about = {"axes": "ZYX", "spacing": (2, 0.5, 0.25), "unit": unit}
-    write(tmp_path / "new.tif", np.zeros((5, 20, 24), np.float32), about)
-    metadata = read(tmp_path / "new.tif")[1]
+    write(tmp_path / name, np.zeros((5, 20, 24), np.float32), about)
+    metadata = read(tmp_path / name)[1]
     assert (metadata.spacing, metadata.unit) == ((2, 0.5, 0.25), unit)
 
 
@@ -261,6 +262,18 @@ def test_a_crop_keeps_axes_and_spacing(tmp_path):
     assert (metadata.axes, metadata.spacing, metadata.unit) == ("ZYX", (3.0, 0.5, 0.5), "um")
 
 
+@pytest.mark.parametrize("name", ["crop.tif", "crop.ome.tif"])
+def test_axes_are_written_in_the_order_of_tiff(tmp_path, name):
+    """Most OME-TIFFs hold the channels before the depth."""
+    about = {"axes": "TCZYX", "PhysicalSizeZ": 2.0, "PhysicalSizeY": 0.5, "PhysicalSizeX": 0.5}
+    tifffile.imwrite(tmp_path / "a.ome.tif", samples((2, 2, 3, 8, 9), "uint16"), metadata=about)
+    array, about = read(tmp_path / "a.ome.tif")
+    write(tmp_path / name, array[..., 1:, 2:], about)
+    crop, metadata = read(tmp_path / name)
+    np.testing.assert_array_equal(crop, array[..., 1:, 2:].swapaxes(1, 2))
+    assert (metadata.axes, metadata.spacing) == ("TZCYX", (None, 2.0, None, 0.5, 0.5))
+
+
 @pytest.mark.parametrize("shape", [(6, 7), (6, 7, 3)])
 def test_a_microscopy_image_keeps_its_spacing(tmp_path, shape):
     options = {"imagej": True, "metadata": {"unit": "um"}, "resolution": (4.0, 5.0)}
@@ -286,7 +299,7 @@ def test_unsupported_stacks_are_refused(tmp_path):
     with tifffile.TiffWriter(path) as writer:
         writer.write(noise((2, 6, 7)), metadata=None, **plain)
         writer.write(noise((3, 8, 9)), metadata=None, **plain)
-    assert "pages of several shapes" in refusal(read, path)
+    assert "holds 2 images (2x6x7 uint8, 3x8x9 uint8); save each" in refusal(read, path)
 
 
 def overwrite_tag(path, tag, value):
@@ -305,6 +318,17 @@ def test_tiles_far_larger_than_their_page_are_refused(tmp_path):
     tifffile.imwrite(path, pixels, tile=(16, 16), byteorder="<", compression="zlib", metadata=None)
     overwrite_tag(path, "TileWidth", 1 << 30)
     assert "claims tiles of 16x1073741824 pixels in a page of 32x32" in refusal(read, path)
+
+
+@pytest.mark.parametrize(("unit", "seconds"), [("ms", 0.0025), ("min", 150.0), ("year", None)])
+def test_frame_intervals_are_read_in_seconds(tmp_path, unit, seconds):
+    path, pixels = tmp_path / "film.tif", samples((3, 6, 7), "uint8")
+    about = {"axes": "TYX", "finterval": 2.5, "tunit": unit}
+    tifffile.imwrite(path, pixels, imagej=True, metadata=about)
+    assert read(path)[1].spacing_of.get("T") == seconds
+    about = {"axes": "TYX", "TimeIncrement": 2.5, "TimeIncrementUnit": unit}
+    tifffile.imwrite(path, pixels, ome=True, metadata=about)
+    assert read(path)[1].spacing_of.get("T") == seconds
 
 
 @pytest.mark.parametrize("interval", ["inf", "nan", "-1"])

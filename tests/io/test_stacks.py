@@ -213,7 +213,7 @@ def test_invalid_arrays_are_refused_before_a_file_is_written(tmp_path):
     [
         ("v.png", "ZYX", "uint8", "PNG cannot hold 5x6x7 pixels with axes ZYX; write .tif"),
         ("v", "ZYX", "uint8", "no extension"),
-        ("v.tif", "XYZ", "uint8", "TIFF cannot hold axes XYZ"),
+        ("v.tif", "PYX", "uint8", "TIFF cannot hold axes PYX"),
         ("v.tif", "YXS", "uint8", "cannot store 7 colors per pixel"),
         ("v.nii", "PYX", "uint8", "NIfTI cannot hold axes PYX"),
         ("v.nii", "ZYX", "float16", "NIfTI cannot hold float16"),
