@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
-from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from collections.abc import Sequence
 
 import nnk_image
 from nnk_image import _core
-from nnk_image.base.checks import did_you_mean
 from nnk_image.base.parallel import resolve_n_jobs
 from nnk_image.cli import compaction, demo, denoise, graph, noise
 from nnk_image.cli.common import FAILURES, complain, one_line, plain_warnings
@@ -51,11 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     """Parse the arguments, run the command and report failures; return the exit status."""
     try:
-        parser = _parser()
-        options, unknown = parser.parse_known_args(arguments)
-        if unknown:
-            command = parser.commands[options.command]
-            command.error(f"unrecognized arguments: {' '.join(unknown)}")
+        options = _parser().parse_args(arguments)
         with plain_warnings():
             options.run(options)
         return 0
@@ -71,9 +64,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         return 1
 
 
-def _parser() -> _Parser:
+def _parser() -> argparse.ArgumentParser:
     """Return the parser of all sub-commands."""
-    parser = _Parser(
+    parser = argparse.ArgumentParser(
         prog="nnk-image",
         description="Sparse NNK graphs of images: denoising, graphs, energy compaction.",
         epilog=EPILOG,
@@ -90,18 +83,4 @@ def _parser() -> _Parser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for module in (demo, denoise, noise, graph, compaction):
         module.add_command(commands)
-    parser.commands = commands.choices
     return parser
-
-
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors of usage name the option or command that was probably meant."""
-
-    commands: Mapping[str, argparse.ArgumentParser] = {}
-
-    def error(self, message: str) -> NoReturn:
-        wrong = re.search(r"unrecognized arguments: (--[\w-]+)|invalid choice: '([^']*)'", message)
-        if wrong:
-            known = {*re.findall(r"(?m)^  (--[\w-]+)", self.format_help()), *self.commands}
-            message += did_you_mean(wrong[1] or wrong[2], known)
-        super().error(message)

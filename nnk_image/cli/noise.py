@@ -6,11 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-import nnk_image
 from nnk_image.base.atomic import atomic_output
-from nnk_image.base.parallel import progress_bar
 from nnk_image.cli import common, paths, sources
 
 
@@ -32,9 +28,6 @@ def add_command(commands: Any) -> None:
         command,
         out="write the model (.json, read by denoise --noise); a folder for several images",
         plot="picture of the model (.png, .pdf, .svg); a folder for several images",
-    )
-    command.add_argument(
-        "--check", action="store_true", help="denoise, and check whether more than noise is removed"
     )
     sources.add_noise_options(command)
     sources.add_options(command)
@@ -59,8 +52,6 @@ def _noise_of_file(path: Path, files: paths.Files, options: argparse.Namespace) 
     for label, pixels in source.parts:
         model = sources.estimate(pixels, source, options)
         common.say(f"{path}{label}: {described(model, *common.range_of(pixels))}: {model}")
-        if options.check:
-            common.say(f"{path}{label}: {_checked(pixels, model, source)}")
         models.append(model)
     sources.write_map(files["map"], source, models)
     if out is not None:
@@ -72,21 +63,3 @@ def _noise_of_file(path: Path, files: paths.Files, options: argparse.Namespace) 
         with common.plot(plot, 2, (8, 3.4)) as axes:
             plot_noise(models[0], axes, value_range=common.range_of(source.pixels))
     return {}
-
-
-def _checked(pixels: Any, model: nnk_image.NoiseModel, source: sources.Source) -> str:
-    """Denoise with the estimated noise, and say whether what was removed looks like noise."""
-    about = source.arguments(pixels)
-    with progress_bar("check", common.wants_progress()) as show:
-        clean = nnk_image.denoise(pixels, model, n_jobs=-1, progress=show, **about)
-    about = {name: about[name] for name in ("channel_axis", "mask") if name in about}
-    structure, kurtosis, amount, is_noise = nnk_image.check_residual(pixels, clean, model, **about)
-    if np.isnan([structure, kurtosis, amount]).all():
-        return "check: impossible, because the image is too small, or nothing is removed"
-    numbers = {
-        "structured areas change {:.2g} times as much as flat ones": structure,
-        "kurtosis {:.2g}, normal noise has 3": kurtosis,
-        "{:.2g} times the noise is removed": amount,
-    }
-    found = "; ".join(text.format(n) for text, n in numbers.items() if not np.isnan(n))
-    return f"check: {'only noise is removed' if is_noise else 'texture is removed too'} ({found})"
