@@ -3,10 +3,11 @@
 import os
 import struct
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from itertools import chain, product
+from itertools import chain, compress, product
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import tifffile
 
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.base.extras import needing
-from nnk_image.io.metadata import Lengths, Metadata, checked_axes, to_samples
+from nnk_image.io.metadata import Lengths, Metadata, checked_axes, common_unit, to_samples
 from nnk_image.io.tiff import axes_of, check_in_parts, gathered_complaints, lengths_of
 
 Slices = tuple[slice, ...]
@@ -28,18 +29,28 @@ _writing = threading.Lock()
 
 
 class FileArray:
-    """An array in a file; integers of at most 16 bits are read as float32, which is exact."""
+    """An array in a file, without axes of length 1 other than Y and X, if they have names.
 
-    def __init__(self, array: Any, path: Path, metadata: Metadata) -> None:
-        self.path = path
-        self.metadata, axes = metadata, metadata.axes  # '' if they have no names
+    Integers of at most 16 bits are read as float32, which is exact.
+    """
+
+    def __init__(self, array: Any, path: Path, axes: str, lengths: Lengths) -> None:
+        self.path, self._array, self.stored = path, array, np.dtype(array.dtype)
+        named = axes or " " * array.ndim
+        self._kept = [n > 1 or axis in "YX " for axis, n in zip(named, array.shape, strict=True)]
+        self.shape = tuple(compress(array.shape, self._kept))
+        axes = "".join(compress(axes, self._kept))
+        self.metadata = Metadata(
+            axes=axes, spacing=tuple(map(lengths[0].get, axes)), unit=lengths[1]
+        )
         self.channel_axis = axes.index("S") if "S" in axes else None
-        self._array, self.shape, self.stored = array, tuple(array.shape), np.dtype(array.dtype)
         small = self.stored.kind in "bui" and self.stored.itemsize <= 2
         self.dtype = np.dtype(np.float32) if small else self.stored
 
     def __getitem__(self, slices: Slices) -> npt.NDArray[Any]:
-        return np.asarray(self._array[slices]).astype(self.dtype, copy=False)
+        wanted = iter(slices)
+        index = tuple(next(wanted, slice(None)) if kept else 0 for kept in self._kept)
+        return np.asarray(self._array[index]).astype(self.dtype, copy=False)
 
 
 @contextmanager
@@ -57,7 +68,8 @@ def open_source(source: Any, given: str | None = None) -> Iterator[Any]:
             if suffix == ".npy":
                 array = np.lib.format.open_memmap(path, "r")
             elif suffix == ".zarr":
-                array = _first_array(_zarr().open(path, mode="r"))
+                array, about = _first_array(_zarr().open(path, mode="r"))
+                axes, lengths = _ome_axes(about)
             elif suffix in (".tif", ".tiff"):
                 with gathered_complaints():
                     file = stack.enter_context(tifffile.TiffFile(path))
@@ -68,18 +80,16 @@ def open_source(source: Any, given: str | None = None) -> Iterator[Any]:
                 axes, lengths = axes_of(level, given)[0], lengths_of(file, level.keyframe)
                 zarr = _zarr()  # tifffile needs it too, but does not name the extra
                 store = stack.enter_context(closing(level.aszarr()))
-                array = _first_array(zarr.open(store, mode="r"))
+                array, _ = _first_array(zarr.open(store, mode="r"))
             else:
                 raise ValueError("only .npy, .zarr and TIFF can be read in parts; convert it")
             axes = checked_axes(given, tuple(array.shape)) if given else axes
-            if not set(axes) <= _SPACE_AND_COLOR:
+            opened = FileArray(array, path, axes, lengths)
+            if not set(opened.metadata.axes) <= _SPACE_AND_COLOR:
                 raise ValueError(
                     f"it has axes {axes}; only time, space and color, TZYXS, are read: save each "
                     "channel as a file of its own"
                 )
-            spacing = tuple(map(lengths[0].get, axes))
-            metadata = Metadata(axes=axes, spacing=spacing, unit=lengths[1])
-            opened = FileArray(array, path, metadata)
         except OSError as error:
             unnamed = "holds no zarr array" if suffix == ".zarr" else error
             raise ImageFileError(f"{path}: {error.strerror or unnamed}") from error
@@ -156,19 +166,37 @@ def is_written(array: Any, path: Path, slices: Slices) -> bool:
 def write(array: Any, slices: Slices, values: npt.NDArray[Any]) -> None:
     """Write a part of an array, rounded and clipped for integers."""
     samples = to_samples(values, array.dtype)
-    with _writing:  # two parts may share a chunk of an array made by the caller
-        array[slices] = samples
+    try:
+        with _writing:  # two parts may share a chunk of an array made by the caller
+            array[slices] = samples
+    except OSError as error:
+        raise ImageFileError(
+            f"the result could not be written ({error.strerror or error}); make room, and repeat "
+            "the call: a .zarr is then resumed"
+        ) from error
 
 
-def _first_array(found: Any) -> Any:
-    """Return an array, or that of the first level of a pyramid."""
+def _first_array(found: Any, about: Mapping[str, Any] = MappingProxyType({})) -> tuple[Any, Any]:
+    """Return an array, or that of the first level of a pyramid; and attributes of its group."""
     if hasattr(found, "dtype"):
-        return found
+        return found, about
     if "0" not in found:
         raise ValueError(
             f"it is a group without an array '0'; open one of {sorted(found)} by zarr, and pass it"
         )
-    return _first_array(found["0"])
+    return _first_array(found["0"], found.attrs)
+
+
+def _ome_axes(attributes: Mapping[str, Any]) -> tuple[str, Lengths]:
+    """Return the axes that the attributes of an OME-Zarr group name, else '', and the spacing."""
+    with suppress(LookupError, TypeError):
+        image = attributes.get("ome", attributes)["multiscales"][0]
+        axes = "".join(axis["name"][0] for axis in image["axes"]).upper()
+        (transformation, *_) = image["datasets"][0].get("coordinateTransformations", [{}])
+        pairs = zip(image["axes"], transformation.get("scale", []), strict=False)
+        lengths = {a["name"].upper(): (n, a.get("unit")) for a, n in pairs if a["name"] in "zyx"}
+        return axes, common_unit(lengths)
+    return "", ({}, None)
 
 
 def _zarr() -> Any:

@@ -3,6 +3,7 @@
 Written files are checked by numpy, nibabel and tifffile, independently of this library.
 """
 
+import errno
 import gzip
 import os
 import struct
@@ -309,3 +310,36 @@ def test_a_zarr_group_without_an_image_is_refused(tmp_path):
         arrays.open_source(tmp_path / "g.zarr"),
     ):
         pass
+
+
+@pytest.mark.parametrize("version", ["0.4", "0.5"])
+def test_axes_and_spacing_of_ome_zarr_are_read(tmp_path, version):
+    """Its images often have five axes, some of them of length 1."""
+    zarr = pytest.importorskip("zarr")
+    pixels = samples((1, 1, 5, 6, 7), "uint16")
+    spaces = [{"name": name, "type": "space", "unit": "micrometer"} for name in "zyx"]
+    scale = {"type": "scale", "scale": [1.0, 1.0, 2.0, 0.5, 0.25]}
+    image = {
+        "axes": [{"name": "t", "type": "time"}, {"name": "c", "type": "channel"}, *spaces],
+        "datasets": [{"path": "0", "coordinateTransformations": [scale]}],
+    }
+    group = zarr.open_group(tmp_path / "o.zarr", mode="w").create_group("0")
+    group.create_array("0", data=pixels)
+    about = {"multiscales": [image]}
+    group.attrs.update(about if version == "0.4" else {"ome": about})
+    with arrays.open_source(tmp_path / "o.zarr") as source:
+        assert (source.metadata.axes, source.metadata.unit) == ("ZYX", "um")
+        assert source.metadata.spacing == (2.0, 0.5, 0.25)
+        np.testing.assert_array_equal(source[1:3, :, 2:], pixels[0, 0, 1:3, :, 2:])
+        assert source.shape == (5, 6, 7)
+
+
+def test_a_full_disk_is_reported_with_advice():
+    class Full:
+        dtype = np.dtype("uint8")
+
+        def __setitem__(self, slices, values):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(ImageFileError, match=r"result could not be written \(No space .*resumed"):
+        arrays.write(Full(), np.s_[:2], np.zeros(2))
