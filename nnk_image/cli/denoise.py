@@ -206,7 +206,7 @@ def _denoise_in_place(
                 about["strength"] = options.strength
                 result, found = denoise_and_report(part, known, **about, **given)
             samples = to_samples(result, dtype)
-            changed = changed or not np.array_equal(samples, pixels)
+            changed = changed or not np.array_equal(samples, pixels, equal_nan=True)
             pixels[...] = samples
             models.append(found)
     return models, changed

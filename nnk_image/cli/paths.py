@@ -38,12 +38,17 @@ def for_each_image(
         for name, extensions in formats.items()
     }
     if given.get("no_clobber"):
-        found = without_existing(targets["output"])
-    files = {path: {name: targets[name].get(path) for name in formats} for path in found}
-    by_option = {name: [files[path][name] for path in found] for name in formats}
-    by_option["json"] = [given.get("json")]
-    check_targets(found, options.overwrite, by_option, formats)
-    return for_each(found, lambda path: work(path, files[path], options))
+        number, outputs = len(found), targets["output"]
+        found = [path for path in found if not outputs[path].exists()]
+        if len(found) < number:
+            complain(f"{number - len(found)} of {number} results exist: skipped")
+    by_option = {name: [pairs.get(path) for path in found] for name, pairs in targets.items()}
+    check_targets(found, options.overwrite, by_option | {"json": [given.get("json")]}, formats)
+
+    def work_on(path: Path) -> Report:
+        return work(path, {name: pairs.get(path) for name, pairs in targets.items()}, options)
+
+    return for_each(found, work_on)
 
 
 def image_paths(
@@ -159,14 +164,6 @@ def paired_outputs(
     for target in sources:
         target.parent.mkdir(parents=True, exist_ok=True)
     return {path: target for target, path in sources.items()}
-
-
-def without_existing(outputs: dict[Path, Path]) -> list[Path]:
-    """Return the images whose outputs do not exist yet, and say on stderr how many do."""
-    missing = [path for path, target in outputs.items() if not target.exists()]
-    if len(missing) < len(outputs):
-        complain(f"{len(outputs) - len(missing)} of {len(outputs)} results exist: skipped")
-    return missing
 
 
 def check_targets(

@@ -189,11 +189,8 @@ def _write(stream: IO[bytes], samples: Pixels, metadata: Metadata, kind: str) ->
     target = io.BytesIO()  # Pillow uses the name and position of other streams
     Image.fromarray(np.zeros((1, 1), np.uint8) if deep else samples).save(target, kind, **options)
     data = target.getvalue()
-    stream.write(_deep_png_bytes(samples, data) if deep else data)
-
-
-def _deep_png_bytes(samples: Pixels, model: bytes) -> bytes:
-    """Encode with imagecodecs, and insert the metadata chunks of `model`, a PNG by Pillow."""
-    data: bytes = _imagecodecs().png_encode(samples, level=4)
-    header = 33  # bytes: the signature and the chunk IHDR
-    return data[:header] + model[header : model.rindex(b"IDAT") - 4] + data[header:]
+    if deep:  # encode by imagecodecs, and insert the metadata chunks of Pillow's PNG of one pixel
+        header, chunks = 33, data  # bytes of the signature and the chunk IHDR
+        data = _imagecodecs().png_encode(samples, level=4)
+        data = data[:header] + chunks[header : chunks.rindex(b"IDAT") - 4] + data[header:]
+    stream.write(data)

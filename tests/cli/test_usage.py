@@ -205,6 +205,15 @@ def test_a_jpeg_without_noise_is_copied_unchanged(capsys, tmp_path):
     np.testing.assert_array_equal(read(tmp_path / "out.png")[0], read(tmp_path / "in.jpg")[0])
 
 
+@pytest.mark.filterwarnings("default")
+def test_an_unchanged_image_with_gaps_is_reported(capsys, tmp_path):
+    image = np.full((40, 40), 7, np.float32)
+    image[3, 4] = np.nan
+    np.save(tmp_path / "in.npy", image)
+    err = run(capsys, "denoise", tmp_path / "in.npy", tmp_path / "out.npy")[2]
+    assert "the image is unchanged: found no noise to remove" in err
+
+
 # --- typing errors -----------------------------------------------------------------------
 
 
