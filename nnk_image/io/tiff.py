@@ -63,7 +63,8 @@ def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels
             )
         pages = _count_pages(file)
         series = file.series
-        if file.is_imagej and series[0].kind != "imagej":
+        # Micro-Manager describes its files in the way of ImageJ, too.
+        if file.is_imagej and series[0].kind not in ("imagej", "ome", "mmstack"):
             raise FormatError("is damaged or truncated: images of it are missing; fetch it again")
         several = pages > 1 or not {*series[0].axes} <= {*"YXS"}
         described = file.is_imagej or file.is_ome or axes is not None

@@ -4,6 +4,7 @@ Written files are checked by tifffile and Pillow, independently of this library.
 """
 
 import re
+import struct
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -272,6 +273,27 @@ def test_axes_are_written_in_the_order_of_tiff(tmp_path, name):
     crop, metadata = read(tmp_path / name)
     np.testing.assert_array_equal(crop, array[..., 1:, 2:].swapaxes(1, 2))
     assert (metadata.axes, metadata.spacing) == ("TZCYX", (None, 2.0, None, 0.5, 0.5))
+
+
+def test_ome_files_that_imagej_describes_too_are_read(tmp_path):
+    """Micro-Manager writes such files."""
+    path, pixels = tmp_path / "m.ome.tif", samples((3, 8, 9), "uint16")
+    tifffile.imwrite(path, pixels, metadata={"axes": "ZYX"})
+    with tifffile.TiffFile(path) as file:
+        about = file.ome_metadata.encode()
+    second = (65000, "s", 0, "ImageJ=1.11a\nimages=3\nslices=3\n", True)  # a description below
+    options = {"byteorder": "<", "photometric": "minisblack", "metadata": None}
+    tifffile.imwrite(path, pixels, description=about, extratags=[second], **options)
+    codes = [struct.pack("<HH", code, 2) for code in (65000, 270)]
+    path.write_bytes(path.read_bytes().replace(*codes))
+    with tifffile.TiffFile(path) as file:
+        assert file.is_ome
+        assert file.is_imagej
+    array, stack, target = again(tmp_path, path)
+    np.testing.assert_array_equal(array, pixels)
+    assert stack.axes == "ZYX"
+    with tifffile.TiffFile(target) as file:
+        assert file.is_ome
 
 
 @pytest.mark.parametrize("shape", [(6, 7), (6, 7, 3)])
