@@ -17,7 +17,7 @@ from nnk_image.base.parallel import progress_bar
 from nnk_image.cli import common, paths, sources
 from nnk_image.io.arrays import open_source
 from nnk_image.io.files import WRITABLE, check_writable, copied, write
-from nnk_image.io.metadata import FormatError, Metadata, assumed_axes, to_samples
+from nnk_image.io.metadata import to_samples
 
 
 def add_command(commands: Any) -> None:
@@ -228,13 +228,8 @@ def _denoise_in_tiles(
         raise ValueError("--rician with --max-memory needs --sigma")
     path, start = options.images[0], time.perf_counter()
     paths.check_targets(taken, options.overwrite, {"json": [options.json]})
-    with open_source(path, options.axes) as source:
+    with open_source(path, options.axes, named=True) as source:
         shape, stored, metadata = source.shape, source.stored, source.metadata
-        if not metadata.axes:
-            try:
-                metadata = Metadata(axes=assumed_axes(shape))
-            except FormatError as error:
-                raise ImageFileError(f"{path}: {error}") from None
         space, spacing = [axis for axis in metadata.axes if axis in sources.SPACE], options.spacing
         if len(space) > 2:
             spacing = sources.spacing_of(Path(path), metadata, spacing, space)

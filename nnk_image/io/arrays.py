@@ -16,7 +16,8 @@ import tifffile
 
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.base.extras import needing
-from nnk_image.io.metadata import Lengths, Metadata, checked_axes, common_unit, to_samples
+from nnk_image.io import metadata as meta
+from nnk_image.io.metadata import Lengths, Metadata
 from nnk_image.io.tiff import axes_of, check_in_parts, gathered_complaints, lengths_of
 
 Slices = tuple[slice, ...]
@@ -54,8 +55,11 @@ class FileArray:
 
 
 @contextmanager
-def open_source(source: Any, given: str | None = None) -> Iterator[Any]:
-    """Open a file as a `FileArray`, with `given` axes if any; yield other sources unchanged."""
+def open_source(source: Any, given: str | None = None, named: bool = False) -> Iterator[Any]:
+    """Open a file as a `FileArray`, with `given` axes if any; yield other sources unchanged.
+
+    If it must be `named`, axes that neither the caller nor the file names are assumed.
+    """
     if not isinstance(source, str | os.PathLike):
         yield source
         return
@@ -83,7 +87,8 @@ def open_source(source: Any, given: str | None = None) -> Iterator[Any]:
                 array, _ = _first_array(zarr.open(store, mode="r"))
             else:
                 raise ValueError("only .npy, .zarr and TIFF can be read in parts; convert it")
-            axes = checked_axes(given, tuple(array.shape)) if given else axes
+            axes = meta.checked_axes(given, tuple(array.shape)) if given else axes
+            axes = axes or (meta.assumed_axes(tuple(array.shape)) if named else "")
             opened = FileArray(array, path, axes, lengths)
             if not set(opened.metadata.axes) <= _SPACE_AND_COLOR:
                 raise ValueError(
@@ -165,7 +170,7 @@ def is_written(array: Any, path: Path, slices: Slices) -> bool:
 
 def write(array: Any, slices: Slices, values: npt.NDArray[Any]) -> None:
     """Write a part of an array, rounded and clipped for integers."""
-    samples = to_samples(values, array.dtype)
+    samples = meta.to_samples(values, array.dtype)
     try:
         with _writing:  # two parts may share a chunk of an array made by the caller
             array[slices] = samples
@@ -195,7 +200,7 @@ def _ome_axes(attributes: Mapping[str, Any]) -> tuple[str, Lengths]:
         (transformation, *_) = image["datasets"][0].get("coordinateTransformations", [{}])
         pairs = zip(image["axes"], transformation.get("scale", []), strict=False)
         lengths = {a["name"].upper(): (n, a.get("unit")) for a, n in pairs if a["name"] in "zyx"}
-        return axes, common_unit(lengths)
+        return axes, meta.common_unit(lengths)
     return "", ({}, None)
 
 

@@ -42,9 +42,18 @@ def test_axes_must_be_given_if_the_file_does_not_name_them(capsys, tmp_path):
     call = "denoise", tmp_path / "in.npy", tmp_path / "out.zarr", "--sigma", 20, "--method", "sgw"
     status, _, err = run(capsys, *call)
     assert status == 1
-    assert "in.npy: does not say what its 3 axes are" in err
+    assert "in.npy: cannot be read in parts (does not say what its 3 axes are" in err
     assert "give --axes, one letter for each, such as YXS" in err
     assert run(capsys, *call, "--axes", "YXS")[0] == 0
+
+
+def test_a_stack_of_one_slice_is_denoised_as_an_image(capsys, tmp_path):
+    np.save(tmp_path / "in.npy", IMAGE[None])
+    call = "denoise", tmp_path / "in.npy", tmp_path / "out.zarr", "--sigma", 20, "--method", "sgw"
+    status, out, _ = run(capsys, *call)
+    assert status == 0
+    assert "256x256 YX uint8" in out
+    assert zarr.open(tmp_path / "out.zarr", mode="r").shape == IMAGE.shape
 
 
 def test_unnamed_pages_are_slices_of_a_volume(capsys, tmp_path):
