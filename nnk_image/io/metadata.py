@@ -138,7 +138,8 @@ def assumed_axes(shape: tuple[int, ...]) -> str:
     maybe_color = len(shape) > 2 and {shape[0], shape[-1]} & {3, 4}
     if len(shape) <= 4 and not maybe_color:
         return "TZYX"[-len(shape) :]
-    example = "TZCYX" if len(shape) == 5 else "YXS" if len(shape) == 3 else "ZYXS"
+    stacks = {3: "YXS", 4: "ZYXS"} if shape[-1] in (3, 4) else {3: "CYX", 4: "CZYX"}
+    example = stacks.get(len(shape), "TZCYX")
     raise FormatError(
         f"does not say what its {len(shape)} axes are, of lengths {_size(shape)}; give axes, one "
         f"letter for each, such as {example}: T time, Z Y X space, C channels, S colors"

@@ -135,6 +135,8 @@ def without_what_is_lost(metadata: Metadata, kind: str) -> tuple[Metadata, str]:
     most = dict.fromkeys(_HOLDS.get(kind, ()), math.inf) | _LARGEST.get(kind, {})
     if kind not in ("NPY", "NIFTI"):
         most["alpha"] = math.inf  # never lost silently: the writer raises if it cannot hold it
+    if kind in ("WEBP", "AVIF") and (metadata.icc_profile or b"")[16:20] == b"GRAY":
+        most["icc_profile"] = 0  # these formats hold colors only
     values = ((name, getattr(metadata, name)) for name in _NAMES)
     lost = [name for name, value in values if value is not None and len(value) > most.get(name, 0)]
     names = " and ".join(_NAMES[name] for name in lost)

@@ -156,6 +156,14 @@ def axes_of(name):
     return "YXS" if name.endswith("npy") else None
 
 
+@pytest.mark.parametrize("name", [f"g{extension}" for extension in EXTENSIONS[2:]])
+def test_a_profile_of_gray_levels_is_not_written_to_formats_of_colors(tmp_path, name):
+    about = {"icc_profile": bytes(16) + b"GRAY" + bytes(108)}
+    with pytest.warns(UserWarning, match="the color profile will be lost"):
+        write(tmp_path / name, noise((8, 8)), about)
+    assert read(tmp_path / name)[1].icc_profile is None
+
+
 def test_xmp_too_long_for_jpeg_is_left_out_with_a_warning(tmp_path):
     with pytest.warns(UserWarning, match="XMP data will be lost: .* to JPEG"):
         write(tmp_path / "a.jpg", noise((8, 12)), {"xmp": bytes(70_000)})

@@ -301,6 +301,15 @@ def test_integers_beyond_the_dtype_of_the_source_are_not_clipped(tmp_path, store
     assert metadata.original[1]["descrip"] == about.original[1]["descrip"]
 
 
+@pytest.mark.parametrize(
+    ("shape", "example"),
+    [((5, 6, 3), "YXS"), ((3, 5, 6), "CYX"), ((2, 5, 6, 3), "ZYXS"), ((3, 2, 5, 6), "CZYX")],
+)
+def test_the_advice_on_axes_suits_the_shape(tmp_path, shape, example):
+    np.save(tmp_path / "a.npy", np.zeros(shape))
+    assert f"such as {example}: " in refusal(read, tmp_path / "a.npy")
+
+
 def test_a_zarr_group_without_an_image_is_refused(tmp_path):
     zarr = pytest.importorskip("zarr")
     group = zarr.open_group(tmp_path / "g.zarr", mode="w")
