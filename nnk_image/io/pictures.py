@@ -24,6 +24,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "AVIF": {"quality": 95, "subsampling": "4:4:4"},
     "WEBP": {"lossless": True, "exact": True},
 }
+_MOST_SIDE = {"JPEG": 65500, "WEBP": 16383, "AVIF": 32768}  # pixels; libavif reads no more
 
 # Metadata that files of each format can hold.
 _EVERYTHING = ("exif", "xmp", "icc_profile")
@@ -166,6 +167,8 @@ def writer(array: Pixels, metadata: Metadata, kind: str, extension: str) -> Save
         cure = "write .png or .tif" if deep else "convert it to uint8, or write .tif"
         cure = "write .tif" if array.dtype.kind == "f" else cure
         raise FormatError(f"{name} cannot hold {array.dtype}; {cure}")
+    if max(array.shape) > (most := _MOST_SIDE.get(kind, math.inf)):
+        raise FormatError(f"{name} cannot hold sides above {most} pixels; write .png or .tif")
     alpha = metadata.alpha is not None or array.shape[2:] == (4,)
     deep_color = deep and (array.ndim == 3 or alpha)
     if alpha and kind not in ("PNG", "WEBP", "AVIF"):

@@ -12,7 +12,7 @@ import tifffile
 from disk import no_space
 from image_files import noise, refusal
 from on_posix import not_as_root, only_on_posix
-from PIL import Image
+from PIL import Image, features
 
 from nnk_image.base import atomic
 from nnk_image.base.atomic import atomic_output
@@ -171,6 +171,17 @@ def test_impossible_outputs_are_refused_early(tmp_path, name, array, about, comp
     assert complaint in refusal(check_writable, tmp_path / name, array, about)
     assert complaint in refusal(write, tmp_path / name, array, about)
     assert [p.name for p in tmp_path.iterdir()] == ["folder.png"]
+
+
+@pytest.mark.parametrize(("extension", "most"), [("jpg", 65500), ("webp", 16383), ("avif", 32768)])
+def test_sides_are_limited_to_what_the_format_can_hold(tmp_path, extension, most):
+    if extension == "avif" and not features.check("avif"):
+        pytest.skip("needs a Pillow with AVIF")
+    path, array = tmp_path / f"long.{extension}", np.zeros((most + 1, 8), np.uint8)
+    message = f"cannot hold sides above {most} pixels; write .png or .tif"
+    assert message in refusal(check_writable, path, array)
+    write(path, array[1:])
+    assert read(path)[0].shape[:2] == (most, 8)
 
 
 def test_possible_outputs_are_not_refused(tmp_path):
