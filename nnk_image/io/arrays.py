@@ -1,7 +1,6 @@
 """Arrays in files that are read and written in parts: .npy, .zarr and TIFF."""
 
 import os
-import struct
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -17,8 +16,9 @@ import tifffile
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.base.extras import needing
 from nnk_image.io import metadata as meta
+from nnk_image.io import tiff
+from nnk_image.io.files import one_line
 from nnk_image.io.metadata import Lengths, Metadata
-from nnk_image.io.tiff import axes_of, check_in_parts, gathered_complaints, lengths_of
 
 Slices = tuple[slice, ...]
 
@@ -51,7 +51,13 @@ class FileArray:
     def __getitem__(self, slices: Slices) -> npt.NDArray[Any]:
         wanted = iter(slices)
         index = tuple(next(wanted, slice(None)) if kept else 0 for kept in self._kept)
-        return np.asarray(self._array[index]).astype(self.dtype, copy=False)
+        try:
+            return np.asarray(self._array[index]).astype(self.dtype, copy=False)
+        except MemoryError:
+            raise
+        except Exception as error:  # decoders fail in many ways on damaged bytes
+            problem = f"is damaged or truncated ({one_line(error)}); fetch or export the file again"
+            raise ImageFileError(f"{self.path}: {problem}") from error
 
 
 @contextmanager
@@ -75,13 +81,12 @@ def open_source(source: Any, given: str | None = None, named: bool = False) -> I
                 array, about = _first_array(_zarr().open(path, mode="r"))
                 axes, lengths = _ome_axes(about)
             elif suffix in (".tif", ".tiff"):
-                with gathered_complaints():
+                with tiff.gathered_complaints() as complaints:
                     file = stack.enter_context(tifffile.TiffFile(path))
-                    if not file.series:
-                        raise ValueError("it is damaged or truncated")
-                level = file.series[0].levels[0]
-                check_in_parts(level.keyframe)
-                axes, lengths = axes_of(level, given)[0], lengths_of(file, level.keyframe)
+                    level = tiff.checked_series(file)[0][0].levels[0]
+                tiff.check_complaints(complaints)
+                tiff.check_in_parts(level.keyframe)
+                axes, lengths = tiff.axes_of(level, given)[0], tiff.lengths_of(file, level.keyframe)
                 zarr = _zarr()  # tifffile needs it too, but does not name the extra
                 store = stack.enter_context(closing(level.aszarr()))
                 array, _ = _first_array(zarr.open(store, mode="r"))
@@ -98,8 +103,10 @@ def open_source(source: Any, given: str | None = None, named: bool = False) -> I
         except OSError as error:
             unnamed = "holds no zarr array" if suffix == ".zarr" else error
             raise ImageFileError(f"{path}: {error.strerror or unnamed}") from error
-        except (ValueError, LookupError, struct.error) as error:
-            raise ImageFileError(f"{path}: cannot be read in parts ({error})") from error
+        except (ImportError, MemoryError):
+            raise
+        except Exception as error:  # libraries fail in many ways on damaged files
+            raise ImageFileError(f"{path}: cannot be read in parts ({one_line(error)})") from error
         yield opened
 
 

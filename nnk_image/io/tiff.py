@@ -54,18 +54,8 @@ class Original(NamedTuple):
 def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels, Metadata]:
     """Read all pages, thumbnails aside, as one array."""
     with gathered_complaints() as complaints, tifffile.TiffFile(stream) as file:
-        _check_ome(file)
         page: Any = file.pages.first
-        if page.is_reduced:
-            raise FormatError(
-                "begins with a reduced copy of its image, as raw files of cameras do; convert it "
-                "to a plain PNG or TIFF first"
-            )
-        pages = _count_pages(file)
-        series = file.series
-        # Micro-Manager describes its files in the way of ImageJ, too.
-        if file.is_imagej and series[0].kind not in ("imagej", "ome", "mmstack"):
-            raise FormatError("is damaged or truncated: images of it are missing; fetch it again")
+        series, pages = checked_series(file)
         several = pages > 1 or not {*series[0].axes} <= {*"YXS"}
         described = file.is_imagej or file.is_ome or axes is not None
         small = page.bitspersample <= 8 and page.dtype in (None, bool, np.uint8)
@@ -85,9 +75,31 @@ def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels
             found = ", ".join(f"{'x'.join(map(str, s.shape))} {s.dtype}" for s in series[:3])
             raise FormatError(f"holds {len(series)} images ({found}); save each of them by itself")
         result = _array(file, series[0], limit, axes)
-        if complaints:
-            raise FormatError(f"is damaged or truncated ({complaints[0]}); fetch it again")
+        check_complaints(complaints)
         return result
+
+
+def checked_series(file: tifffile.TiffFile) -> tuple[list[Any], int]:
+    """Return the series of images of a file, and the number of its pages that are no thumbnails."""
+    _check_ome(file)
+    first: Any = file.pages.first
+    if first.is_reduced:
+        raise FormatError(
+            "begins with a reduced copy of its image, as raw files of cameras do; convert it to a "
+            "plain PNG or TIFF first"
+        )
+    pages, series = _count_pages(file), file.series
+    # Micro-Manager describes its files in the way of ImageJ, too.
+    usual = not file.is_imagej or (series and series[0].kind in ("imagej", "ome", "mmstack"))
+    if not (series and usual):
+        raise FormatError("is damaged or truncated: images of it are missing; fetch it again")
+    return series, pages
+
+
+def check_complaints(complaints: list[str]) -> None:
+    """Refuse a file if tifffile complains: a truncated stack must not be read as a shorter one."""
+    if complaints:
+        raise FormatError(f"is damaged or truncated ({complaints[0]}); fetch it again")
 
 
 def _count_pages(file: tifffile.TiffFile) -> int:

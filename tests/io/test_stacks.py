@@ -321,6 +321,60 @@ def test_a_zarr_group_without_an_image_is_refused(tmp_path):
         pass
 
 
+def test_a_damaged_description_of_an_ome_tiff_is_reported_in_tiles(tmp_path):
+    pytest.importorskip("zarr")
+    about = b"<?xml version='1.0'?><OME xmlns='x'><Image></OME>"
+    options = {"description": about, "metadata": None, "photometric": "minisblack"}
+    tifffile.imwrite(tmp_path / "d.ome.tif", samples((3, 6, 7), "uint16"), **options)
+    message = r"d\.ome\.tif: cannot be read in parts \(mismatched tag"
+    with (
+        pytest.raises(ImageFileError, match=message),
+        arrays.open_source(tmp_path / "d.ome.tif"),
+    ):
+        pass
+
+
+def test_damaged_tiles_of_a_tiff_are_reported(tmp_path):
+    pytest.importorskip("zarr")
+    path, pixels = tmp_path / "d.tif", noise((64, 64))
+    tifffile.imwrite(path, pixels, tile=(32, 32), compression="zlib")
+    with tifffile.TiffFile(path) as file:
+        place, size = file.pages[0].dataoffsets[2], file.pages[0].databytecounts[2]
+    content = path.read_bytes()
+    path.write_bytes(content[:place] + bytes(size) + content[place + size :])
+    with (
+        arrays.open_source(path) as source,
+        pytest.raises(ImageFileError, match=r"d\.tif: is damaged or truncated \("),
+    ):
+        source[:, :]
+
+
+@pytest.mark.parametrize("options", [{"contiguous": False}, {"imagej": True}, {"ome": True}])
+def test_truncated_stacks_are_refused_in_tiles(tmp_path, options):
+    pytest.importorskip("zarr")
+    path = tmp_path / "t.tif"
+    tifffile.imwrite(path, noise((5, 64, 64)), photometric="minisblack", **options)
+    os.truncate(path, path.stat().st_size // 2)
+    message = r"cannot be read in parts \(is damaged or truncated"
+    with pytest.raises(ImageFileError, match=message), arrays.open_source(path):
+        pass
+
+
+def test_an_endless_list_of_pages_is_refused(tmp_path):
+    pytest.importorskip("zarr")
+    path, options = tmp_path / "d.tif", {"byteorder": "<", "photometric": "minisblack"}
+    tifffile.imwrite(path, noise((2, 16, 16)), metadata=None, **options)
+    with tifffile.TiffFile(path) as file:
+        first, last = (page.offset for page in file.pages)
+        following = last + 2 + 12 * len(file.pages[1].tags)
+    content = bytearray(path.read_bytes())
+    content[following : following + 4] = struct.pack("<I", first)
+    path.write_bytes(content)
+    assert "its list of pages has no end" in refusal(read, path)
+    with pytest.raises(ImageFileError, match="has no end"), arrays.open_source(path):
+        pass
+
+
 @pytest.mark.parametrize("version", ["0.4", "0.5"])
 def test_axes_and_spacing_of_ome_zarr_are_read(tmp_path, version):
     """Its images often have five axes, some of them of length 1."""
