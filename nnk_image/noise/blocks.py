@@ -129,10 +129,12 @@ def coefficients_of_blocks(channels, usable, constant, dark):
     chosen = (uniform <= _MOST_UNUSABLE) & (unusable <= _MOST_CLIPPED)
     row, column = np.nonzero(chosen & (dark.max(axis=0) <= _MOST_DARK))
     windows = sliding_window_view(channels, (SIDE, SIDE), axis=(1, 2))[:, y[row], x[column]]
-    means = windows.mean(axis=(2, 3), keepdims=True)
     unusable, dark = unusable[row, column], dark[:, row, column]
-    retained = _retained(np.where(unusable <= _MOST_UNUSABLE, dark, 0))  # not if clipped twice
-    windows = means + (windows - means) / retained[..., None, None]
+    weakened = (dark > 0) & (unusable <= _MOST_UNUSABLE)  # not if clipped at white too
+    if weakened.any():
+        own = windows[weakened]
+        means = own.mean(axis=(1, 2), keepdims=True)
+        windows[weakened] = means + (own - means) / _retained(dark[weakened])[:, None, None]
     blocks = np.tensordot(windows, cosine_matrix(len(channels)), (0, 1)).transpose(0, 3, 1, 2)
     blocks = blocks[_least_clipped(unusable, blocks[:, 0])]
     brightness = blocks[:, 0].mean(axis=(1, 2)) / np.sqrt(len(channels))

@@ -127,7 +127,7 @@ def _row_differences(channels, valid, unit=1.0):
     known, median, used = np.full(height - 1, True), np.median, width
     if valid is not None:
         both = valid[1:] & valid[:-1]
-        known, median = both.any(axis=1), np.nanmedian  # much slower
+        known, median = both.any(axis=1), np.nanmedian
         used = np.count_nonzero(both) / max(1, np.count_nonzero(known))
     medians = np.zeros((n, height - 1))
     some = slice(None, None, 1 + np.count_nonzero(known) * width // _SPREAD_PIXELS)
@@ -141,13 +141,21 @@ def _row_differences(channels, valid, unit=1.0):
         if valid is not None:
             steps[:, ~both[rows]] = np.nan
             steps = steps[:, known[rows]]
-        own = median(steps, axis=2)
+        own = np.median(steps, axis=2) if valid is None else _medians(steps)
         medians[:, rows][:, known[rows]] = own
         around.append(np.abs(steps[:, :, some] - own[:, :, None]))
     spread = np.zeros(n)
     if known.any():
         spread = _TO_DEVIATION * median(np.concatenate(around, axis=1), axis=(1, 2))
     return medians, known, np.pi / 2 * spread**2 / max(1, used)
+
+
+def _medians(values):
+    """Return `np.nanmedian` along the last axis, of which it would need a loop over the rows."""
+    ordered = np.sort(values, axis=-1)  # NaN is last
+    number = np.count_nonzero(~np.isnan(values), axis=-1)[..., None]
+    middle = (np.take_along_axis(ordered, i, axis=-1) for i in ((number - 1) // 2, number // 2))
+    return np.mean([*middle], axis=0)[..., 0]
 
 
 def _level(channels, valid, unit):
