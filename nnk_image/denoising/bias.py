@@ -18,9 +18,7 @@ from nnk_image.base.image import spatial_shape
 from nnk_image.denoising.residual import checked_pair
 from nnk_image.noise.clipping import Extremes
 
-GAMMA = 2.2
-"""Of the tone curve: values grow as the light to the power of 1 / 2.2, much as those of sRGB do."""
-
+GAMMA = 2.2  # values grow as the light to the power of 1 / 2.2, much as those of sRGB do
 _SKEWED = 1 / 3  # share of the predicted skewness from which all of the bias is corrected
 _FEW_CLIPPED = 0.03  # largest share of clipped pixels in bins whose skewness is used
 _NEGLIGIBLE = 0.01  # a channel with less bias, in standard deviations of the noise, is left alone

@@ -3,8 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 
-COLOR_NOISE_LEFT = (0.3, 0.0)
-"""Noise left in the working image of the colors after each pass, relative to sigma."""
+COLOR_NOISE_LEFT = (0.3, 0.0)  # in the colors' working image after each pass, relative to sigma
 
 
 @dataclass(frozen=True)
@@ -76,11 +75,10 @@ _IMAGES = {
         coarse_colors=Grouping(5, 64, 24, 4),
     ),
 }
-
+# For sums of pixels with few counts: the wider search gains up to 0.06 dB, for 7 % of the time.
 _IMAGES["wide"] = replace(
     _IMAGES["fast"], searches=(Grouping(5, 48, 24, 5), Grouping(6, 64, 24, 5))
 )
-"""For sums of pixels with few counts: the wider search gains up to 0.06 dB, for 7 % of the time."""
 
 _VOLUMES = {
     "fast": Effort(

@@ -9,10 +9,7 @@ from nnk_image.graph.pruning import EDGE_SWEEPS, GraphSpec
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.wavelets import filter_bank
 
-WINDOW, SIGMA_D, SIGMA_F = 3, 2.0, 0.3
-"""Side of the graph's window in pixels, and widths of its kernel: in pixels, and in units of the
-noise."""
-
+WINDOW, SIGMA_D, SIGMA_F = 3, 2.0, 0.3  # of the graph, in pixels, and in units of the noise
 ORDER = 4  # of the polynomial
 _BOUND = 2.0  # on the eigenvalues of the regularized Laplacian, of any graph
 
@@ -21,11 +18,9 @@ _COEFFICIENTS = filter_bank.chebyshev_coefficients(
 )
 _COEFFICIENTS /= np.polynomial.chebyshev.chebval(-1.0, _COEFFICIENTS[0])  # keeps constant images
 
+# Of `polish`: how many times it processes all rows of an image, and the overlap that it needs.
 SWEEPS = EDGE_SWEEPS + GridRecurrence.SETUP_SWEEPS + GridRecurrence.sweeps(ORDER)
-"""How many times `polish` processes all rows of an image."""
-
 REACH = Reach.of_polynomial(ORDER, (WINDOW, WINDOW))
-"""The `Reach` of `polish`."""
 
 
 def polish(channel, executor):

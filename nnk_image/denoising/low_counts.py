@@ -3,12 +3,7 @@
 Where a pixel has few counts, its noise is far from Gaussian even after stabilization, and one round
 leaves much of it. So the image is denoised more than once: first in sums of 2 x 2 or 4 x 4 pixels,
 which have more counts, then in mixtures of the image with the estimate so far, which behave as if
-more light had been recorded.
-
-References
-----------
-L. Azzari, A. Foi, "Variance stabilization for noisy+estimate combination in iterative Poisson
-denoising", IEEE Signal Processing Letters 23 (2016).
+more light had been recorded (L. Azzari, A. Foi, see `nnk_image.noise.stabilization`).
 """
 
 from typing import NamedTuple
@@ -19,26 +14,16 @@ from scipy.ndimage import zoom
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.stabilization import Stabilizer
 
-_FEW = 1.8
-"""Counts per pixel below which sums of 4 x 4 pixels come before those of 2 x 2."""
+_FEW = 1.8  # counts per pixel below which sums of 4 x 4 pixels come before those of 2 x 2
+_ENOUGH, _ENOUGH_IN_VOLUMES = 10.0, 3.5  # counts from which one round is as good as several
 
-_ENOUGH, _ENOUGH_IN_VOLUMES = 10.0, 3.5
-"""Counts per pixel from which one round is as good as several."""
+_SHARE, _POWER, _LEAST_SHARE, _MOST_SHARE = 0.37, 0.5, 0.2, 0.85
+"""In the mixture with the estimate that the last round denoises, the noisy image has the share
+``_SHARE * counts ** _POWER``, given the counts per pixel, within these limits."""
 
-_SHARE, _POWER = 0.37, 0.5
-"""The last round denoises a mixture of the noisy image and the estimate. The noisy image has the
-share ``_SHARE * counts ** _POWER`` in it, given the counts per pixel, from 0.2 to `_MOST_SHARE`."""
-
-_MOST_SHARE = 0.85
-
-_SHARES_IN_VOLUMES = 0.65, 0.7
-"""In volumes with at least `_FEW` counts: shares of the noisy image in the last two rounds."""
-
-_CORRECTIONS = 3
-"""How many interpolations are added: each is of what the sums of blocks still lack."""
-
-_LEAST_GAIN = 1e-6
-"""Least gain, relative to the read noise; smaller gains are raised to it."""
+_SHARES_IN_VOLUMES = 0.65, 0.7  # the same in the last two rounds, for at least `_FEW` counts
+_CORRECTIONS = 3  # interpolations that are added, each of what the sums of blocks still lack
+_LEAST_GAIN = 1e-6  # relative to the read noise; smaller gains are raised to it
 
 
 class Round(NamedTuple):
@@ -92,7 +77,7 @@ def rounds_for(method, counts, axes=2):
     if counts >= _FEW and axes > 2:
         before, last = _SHARES_IN_VOLUMES
         return [at_half, Round("fast", 1, before), Round(method, 1, last)]
-    last = Round(method, 1, float(np.clip(_SHARE * counts**_POWER, 0.2, _MOST_SHARE)))
+    last = Round(method, 1, float(np.clip(_SHARE * counts**_POWER, _LEAST_SHARE, _MOST_SHARE)))
     if counts >= _FEW:
         return [at_half, last]
     return [Round("fast", 4), at_half._replace(share=0.6), last]

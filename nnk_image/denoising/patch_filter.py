@@ -3,12 +3,8 @@
 Each group of similar patches is a complete graph whose kernel is the patches' Gram matrix; the
 filter is a Wiener response on that kernel's spectrum. It is graph-spectral but not NNK.
 
-Everything is in units of the noise: its standard deviation is 1.
-
-References
-----------
-S. Herbreteau, C. Kervrann, "Unsupervised linear and iterative combinations of patches for image
-denoising", arXiv 2212.00422.
+Everything is in units of the noise: its standard deviation is 1. The source is S. Herbreteau,
+C. Kervrann, see `denoise`.
 """
 
 import math
@@ -19,12 +15,8 @@ from nnk_image import _core
 from nnk_image.base.geometry import strides_of
 from nnk_image.base.reach import LANES, Reach
 
-GRID_ROWS_PER_CHUNK = 8
-"""Rows of reference patches in a chunk. The sums of the chunks are added in a fixed order, so that
-rounding, and with it the last bits of the result, never depends on the number of threads."""
-
-MOST_POSITIONS = 2**31 - 1
-"""Largest difference of two positions, in row-major order, in a search window: int32 in C."""
+GRID_ROWS_PER_CHUNK = 8  # rows of reference patches that a thread processes at once
+MOST_POSITIONS = 2**31 - 1  # largest difference of two positions in a search window: int32 in C
 
 PASS_ROWS = 6
 """For progress reports: the time of a pass or a search, relative to that in which a graph method
@@ -36,12 +28,12 @@ factor in equation 13 of Herbreteau and Kervrann."""
 
 _MOST_NOISE = 1.5
 """In the first estimate, the noise of a group is at most this many times the variation of its
-patches. Patches of pure noise that are the most similar fifth of a search window vary by a third
-less than all; a larger ratio overestimates the noise and would lead to negative weights."""
+patches. The most similar fifth of patches of pure noise varies by a third less than all; a larger
+ratio would lead to negative weights."""
 
 _OVERFITTING = 1.5
 """Factor of the variance of the noise in volumes, times the pixels of a patch over the patches of a
-group: filters across so many pixels would otherwise fit the noise of few patches. Chosen by
+group, so that filters do not fit the noise of few patches. Chosen by
 ``python -m benchmarks volumes --volume-tables correlated``; images gain nothing."""
 
 
@@ -150,7 +142,8 @@ class PatchGroups:
     def _sums(self, options, images, n_sums, executor):
         """Return the sums, (n_sums, H, W), of the patches of all groups, and last their weights.
 
-        The sums of chunks of grid lines are added in a fixed order.
+        The sums of chunks of grid lines are added in a fixed order, so that rounding does not
+        depend on the number of threads.
         """
         n, chunks = len(images[0]), _chunks(len(self.lines), len(self._grid[-1]))
         sums = np.zeros((n_sums + 1, *self.shape), images[0].dtype)

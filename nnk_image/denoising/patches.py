@@ -6,8 +6,7 @@ little contrast and detail: few passes over the groups of the denoised luminance
 all colors share one filter per group.
 
 Half size also saves time. Where an image has no finer detail, colors are not filtered at full size
-at all, which also improves them. In color images with coarse noise, 'fast' makes one pass over the
-luminance at full size, and every second group is enough for the colors.
+at all, which also improves them. For what 'fast' saves in color images, see `Effort.light`.
 """
 
 import math
@@ -28,9 +27,8 @@ LEAST_SIDE, _LEAST_SIDE_OF_VOLUMES = 32, 8
 """Shortest side, in pixels, of images and of volumes with enough patches at half size to help."""
 
 _HALF_SIZE_WEIGHT = 0.5
-"""Weight of the half-size result in the luminance, times the `coarseness` of the noise; in colors
-it is 1. Values from 0 to 1 differ by 0.06 dB on photographs of three cameras and five telephones,
-and by 0.2 dB on images with exactly known noise, where values below 0.5 are best."""
+"""Weight of the half-size result in the luminance, times the `coarseness` of the noise. Values from
+0 to 1 differ by 0.06 dB in photographs, and by 0.2 dB for exactly known noise (best below 0.5)."""
 
 _COARSE_NOISE = 0.3
 """The `coarseness` of the noise above which 'fast' finds groups for the luminance only once: the
@@ -38,28 +36,24 @@ image they are found in, corrected by the half-size result, has little noise lef
 
 _COARSE_COLORS = 0.5
 """The `coarseness` of the colors' noise above which they need no first estimate and only one pass
-after those at half size. This changes results by at most 0.05 dB, but at 0.3 it costs up to 0.3 dB;
-in photographs of three cameras and five telephones, the coarseness is 0.6 to 0.7."""
+after those at half size. In photographs it is 0.6 to 0.7. This changes results by at most 0.05 dB;
+a limit of 0.3 costs up to 0.3 dB."""
 
-_HALVINGS = 2
-"""How often colors are halved: 2 means that they are also denoised at a quarter of the size."""
+_HALVINGS = 2  # of colors: they are also denoised at a quarter of the size
 
 _DETAIL_LIMITS = (0.5, 1.5)
 """Limits of the detail that halving loses: its mean square minus that of noise alone, in units of
 the latter times `coarseness`. Colors are taken from half size below the first limit, from full size
-above the second. From (0.2, 0.8) to (0.6, 1.2), results differ by at most 0.03 dB on photographs of
-three cameras and five telephones, and on colorful pictures with binomial noise."""
+above the second. From (0.2, 0.8) to (0.6, 1.2), results differ by at most 0.03 dB."""
 
-_BOX = 9
-"""Side, in pixels, of the boxes in which detail and the variance of the image are averaged."""
+_BOX = 9  # side, in pixels, of boxes in which detail and the variance of the image are averaged
 
 _FLAT_VARIANCE = 0.02
 """Variance of the denoised image in a box, in units of the noise's, below which `final_pass` has
-less weight. There it leaves more noise than the passes before; with full weight, 'best' lost up to
-7 dB in smooth pictures. With 0.1 instead, it gains nothing on some others."""
+less weight. There it leaves more noise: with full weight, 'best' lost up to 7 dB in smooth
+pictures. With 0.1 instead, it gains nothing on some others."""
 
-_DOUBLE_REACH = 4
-"""How far the interpolation from half size to full size reaches, in pixels of full size."""
+_DOUBLE_REACH = 4  # of the interpolation from half size to full size, in pixels of the latter
 
 
 def method(name):
@@ -130,8 +124,7 @@ class _Denoising:
             found = self._groups(smaller[0], half.noise, grouping)
             half.denoised = self.colors(half.noisy, half.noise, smaller, found, halvings - 1)
         rest, fine = _rest_and_detail(noisy, half)
-        # Only images with correlated noise have `fine` detail; colors at half size ignore it, and
-        # filter everything.
+        # Colors at half size ignore `fine`, which only images with correlated noise have.
         only_fine_detail = fine is not None and halvings == _HALVINGS
         if only_fine_detail and not self._settings.light:
             groups = self._groups(luminance[0], noise, grouping)

@@ -12,9 +12,7 @@ from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.model import NoiseModel, PerChannel, deviations
 
-_MOST_STRUCTURE = 2.5
-"""`structure` above which texture was removed, not only noise."""
-
+_MOST_STRUCTURE = 2.5  # `structure` above which texture was removed, not only noise
 _KURTOSIS, _KURTOSIS_OF_UNCORRELATED = (2.1, 4.25), (2.1, 5.0)
 """Values of `kurtosis` between which only noise was removed. The upper limit is higher for
 uncorrelated noise, which may be clipped, as on white paper."""

@@ -34,18 +34,14 @@ LEAST_SCALE = 0.15
 smaller one derivatives vanish. Means are still those of single pixels (neighbors weigh 2e-10)."""
 
 BANDS, BANDS_KEPT = 7, 3
-CUTOFF = 0.97
-"""Largest eigenvalue of the spectrum that the bands are designed for; they are constant beyond."""
-
-LAPLACIAN, BOUND = "regularized", 2.0
-"""``(D + tau I)^-1 (D - W)``, whose eigenvalues never exceed the bound."""
+CUTOFF = 0.97  # largest eigenvalue that the bands are designed for; they are constant beyond
+LAPLACIAN, BOUND = "regularized", 2.0  # (D + tau I)^-1 (D - W), with eigenvalues up to the bound
 
 _TAU = 0.8
 """The regularization tau, relative to the mean degree of a graph of pure noise with the same axes
 and spacing. It does not depend on the image, so that parts are filtered like the whole."""
 
-_NOISE_SIDE = 16
-"""Longest side, in pixels, of the noise that this graph is built on."""
+_NOISE_SIDE = 16  # longest side, in pixels, of the noise that this graph is built on
 
 ORDER, APPROXIMATION = 16, "jackson"
 

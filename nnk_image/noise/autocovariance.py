@@ -14,9 +14,7 @@ from scipy.ndimage import correlate1d
 from nnk_image.base.image import Floats
 from nnk_image.noise.checks import real_array
 
-REACH = 48
-"""Largest displacement, in pixels, in correlations made from spectra or row and column noise."""
-
+REACH = 48  # largest displacement, in pixels, of correlations of spectra, row and column noise
 _MOST_CORRELATION = 1.01  # largest value accepted, because estimates may slightly exceed 1
 _NEGLIGIBLE = 0.02  # correlation, or share of the variance, below which it counts as 0
 _MOST_ASYMMETRY = 0.1  # sum of the differences of opposite frequencies, relative to the total power
@@ -134,7 +132,7 @@ def halved(correlation: Floats) -> Floats:
     for axis, n in enumerate(correlation.shape):
         wide = [(2, 2) if a == axis else (0, 0) for a in range(correlation.ndim)]
         sums = correlate1d(np.pad(correlation, wide), [0.5, 1, 0.5], axis, mode="constant")
-        correlation = np.moveaxis(np.moveaxis(sums, axis, 0)[n // 2 % 2 :: 2], 0, axis)
+        correlation = sums.take(np.arange(n // 2 % 2, n + 4, 2), axis)
     return correlation
 
 

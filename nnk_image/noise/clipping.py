@@ -11,9 +11,7 @@ from scipy.special import ndtr
 
 from nnk_image.base.image import Array
 
-_CLIPPED_SHARE, _FEWEST_CLIPPED = 0.002, 16
-"""Values were clipped at the extreme that more than this share and number of the pixels have."""
-
+_CLIPPED_SHARE, _FEWEST_CLIPPED = 0.002, 16  # if more pixels have an extreme, values were clipped
 _FEW_VALUES = 64  # images with fewer different values count as counts, whose zeros are not clipped
 _PART = 1 << 14  # number of values that are searched at a time
 _NEAR = 6.0  # distance from a limit, in standard deviations, beyond which clipping has no effect
@@ -73,22 +71,10 @@ def unclip(
 ) -> None:
     """Replace means of clipped values by those of the same values before clipping, in place.
 
-    Parameters
-    ----------
-    pixels : (..., C) ndarray
-        Means of values with normal noise.
-    limits : (2, C) ndarray
-        Limits of clipping of each channel, or -inf and inf. The results do not lie beyond them.
-    sigmas : (C,) sequence of float
-        Standard deviation of the noise. A channel is unchanged if it is 0, or not less than the
-        distance between the limits.
-    valid : bool ndarray of the shape of `pixels` without channels, optional
-        True for pixels that may change. Default: all.
-
-    References
-    ----------
-    A. Foi, "Clipped noisy images: heteroskedastic modeling and practical denoising", Signal
-    Processing 89 (2009).
+    `pixels`, (..., C), are means of values with normal noise of standard deviations `sigmas`,
+    clipped at the (2, C) `limits`, -inf and inf where there are none. Results do not lie beyond
+    them. A channel is unchanged if its sigma is 0, or not less than the distance of the limits.
+    Only `valid` pixels change. The source is Foi (2009), see `nnk_image.denoise`.
     """
     for channel, ((low, high), sigma) in enumerate(zip(limits.T, sigmas, strict=True)):
         if not high - low > sigma > 0 or np.isinf([low, high]).all():

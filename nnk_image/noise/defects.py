@@ -12,9 +12,8 @@ from nnk_image.base.image import Array, Bools, Image, check_image, filled
 from nnk_image.noise.clipping import few_values
 
 _LEAST_DISTANCE = 2.5
-"""Distance of an isolated pixel from the nearest value of its neighbors, in units of their range,
-or of a large range in the slice if that is more. Normal noise is hardly ever as far: not once in 30
-million pixels."""
+"""Distance of an isolated pixel from the nearest value of its neighbors, in units of their range or
+of a large one in the slice. Normal noise was not once as far in 30 million pixels."""
 
 _LARGE = 0.75  # quantile of the ranges above 0
 

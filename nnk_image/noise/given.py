@@ -11,13 +11,7 @@ _DARK, _FAR = 0.001, 5.0  # share of pixels that is many, and how many noise lev
 
 
 def given_noise(sigma: PerChannel | NoiseModel, image: Image) -> NoiseModel:
-    """Return the model that a caller has given as `sigma`, checked against the image.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `sigma` has another type, an invalid value, or does not fit the image.
-    """
+    """Return the model that a caller has given as `sigma`, checked against the image."""
     if isinstance(sigma, NoiseModel):
         model = sigma
     elif isinstance(sigma, np.ndarray) and sigma.ndim > 1:

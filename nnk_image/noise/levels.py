@@ -1,11 +1,9 @@
 """Level of white noise, or of the noise of magnitudes: one number, or a map smooth in space.
 
-An image is cut into blocks, whose high frequencies hold noise and little else. Low and high cosine
-coefficients of a block are independent in white noise. So the flattest blocks can be chosen by the
-energy of the low ones, where texture and edges are strongest, and the noise be measured by the high
-ones: this does not make noise seem weaker than it is. Texture adds to the high frequencies a share
-of what it adds to the low ones. A regression over all blocks gives this part, which is subtracted,
-so that an image that is textured everywhere does not seem noisier than it is.
+Low and high cosine coefficients of a block are independent in white noise. So the flattest blocks
+are chosen by the energy of the low ones, where texture and edges are strongest, and the noise is
+measured by the high ones: this does not make it seem weaker than it is. Texture adds to the high
+frequencies a share of what it adds to the low ones, which is found by regression, and subtracted.
 
 Magnitudes vary less where the signal is weak. Their level is found by iteration: from the level
 follows the signal of each block, and from that the ratio of its variance to the squared level.
@@ -167,10 +165,9 @@ def _variances(blocks: Blocks, rician: bool) -> Floats:
 
 
 def _without_texture(high: Floats, low: Floats, weights: Floats) -> Floats:
-    """Return the energies at high frequencies, less what texture adds to them.
+    """Return the energies at high frequencies, less what texture adds to them, by regression.
 
-    Both energies are relative to that of the noise. The excess at low frequencies is texture, which
-    adds a share of it at high frequencies: the slope of a line fitted to all blocks.
+    Both energies are relative to that of the noise: the excess at low frequencies is texture.
     """
     texture = np.maximum(low - 1, 0)
     centered = weights * (texture - np.average(texture, weights=weights))

@@ -30,13 +30,8 @@ _TAIL = 8.0  # how far tabulated magnitudes extend beyond the largest signal
 class Magnitudes:
     """Mean, variance and variance stabilization of magnitudes with noise, by numerical integration.
 
-    Parameters
-    ----------
-    coils : int
-        Number of coils whose squares are summed; 1 for Rician noise.
+    `coils` is the number of coils whose squares are summed; 1 for Rician noise.
 
-    Notes
-    -----
     The derivative of the transform is one over the standard deviation of the noise at each mean
     magnitude. The standard deviation of the transformed noise is then 0.89 without a signal, at
     most 1.07 for a weak one, and 1 for others. To make it 1 everywhere gains nothing in denoised

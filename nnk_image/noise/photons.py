@@ -1,13 +1,8 @@
 """Counts of photons, or of other single events, recognized by a variance that equals their mean.
 
 Where the light is the same on two neighboring pixels, the expected square of the difference of
-their counts is the expected sum of the counts, however few they are. Structure adds to the squares,
-but little where counts are few. Pictures without noise have far smaller squares in flat areas.
-
-References
-----------
-R. A. Fisher, "The significance of deviations from expectation in a Poisson series", Biometrics 6
-(1950): the variance of counts over their mean.
+their counts is the expected sum of the counts, however few they are (R. A. Fisher, see
+`estimate_noise`). Structure adds to the squares, but little where counts are few.
 """
 
 from typing import Any

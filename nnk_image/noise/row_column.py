@@ -2,10 +2,8 @@
 
 Sensors that are read row by row add an offset to each row, scanners one to each column. A window
 or patch sees too little of a row to separate its offset from the image. The whole row shows it:
-the image changes from one row to the next at some of its pixels, an offset at all of them.
-
-The medians of the differences between each row and the next are computed. The estimated offsets are
-the most likely ones, given these medians and the standard deviation of the offsets.
+the image changes from one row to the next at some of its pixels, an offset at all of them. So the
+median of these differences shows the change of the offset.
 """
 
 from dataclasses import replace
@@ -22,12 +20,9 @@ _TO_DEVIATION = 1.4826  # standard deviation of normal values over the median of
 _LEAST_ROWS = 32  # rows, or columns, that an estimate needs
 _MOST_SECOND_CORRELATION = 5.0
 """Limit of the correlation of row differences two rows apart, times the root of their number.
-For independent offsets it is 0, but for chance. A larger one has another cause, such as the fields
-of an interlaced video."""
+For independent offsets it is 0, but for chance. In interlaced video, for instance, it is larger."""
 
-_SPREAD_PIXELS = 2**18
-"""About how many pixels of a channel are used to compute the spread of the differences."""
-
+_SPREAD_PIXELS = 2**18  # about how many of a channel show the spread of the differences
 _PIXELS_AT_ONCE = 2**16  # of a channel, in rows that are processed together, to stay in cache
 
 _CERTAIN = 4.0  # least variance of offsets and white noise, relative to that of white noise alone
@@ -36,8 +31,7 @@ _MOST_OFFSETS = 2.0
 picture, such as lines of text. It is 0.6 to 1.2 for noise."""
 
 _MOST_STEP = 3.0  # standard deviations beyond which a step is a change of the image, as at a border
-_LEAST_CHANGE = 0.2
-"""Least change of the image from row to row, relative to the standard deviation of the offsets."""
+_LEAST_CHANGE = 0.2  # of the image from row to row, relative to the deviation of the offsets
 
 
 def row_column_levels(image: Image) -> tuple[float, float]:

@@ -1,8 +1,7 @@
 """Variance stabilization of Poisson-Gaussian noise, with its exact unbiased inverse.
 
 A sensor that counts photons records ``z = offset + gain * Poisson((x - offset) / gain) + read *
-N(0, 1)``: bright pixels are noisier than dark ones. A square root evens that out. The transformed
-image has noise of standard deviation close to 1 everywhere. The inverse of the square root would
+N(0, 1)``. A square root gives the noise a standard deviation close to 1 everywhere. Squaring would
 make dark pixels too dark, because the mean of a root is less than the root of the mean. Instead the
 mean of the transformed pixel is tabulated by true intensity, and the table is read backwards.
 
@@ -25,10 +24,8 @@ from scipy.special import gammaln, xlogy
 
 from nnk_image.base.image import Floats
 
+# From this variance on, in squared counts, four moments of the noise suffice: the error is < 1e-6.
 _MANY = 50.0
-"""Variance, in squared counts, from which the mean of the root is computed from four moments of the
-noise, with an error below a millionth."""
-
 _KNOTS = 400  # of the table, for smaller variances
 _KNOTS_ABOVE = 200  # of the table, for larger ones
 _LARGEST = 1e6  # variance where the table ends, over the larger of `_MANY` and that of read noise
@@ -37,7 +34,7 @@ _FAR = 10.0  # mean of a Gaussian, in standard deviations, above which its value
 
 @dataclass(frozen=True)
 class Stabilizer:
-    """A transform of an image with Poisson-Gaussian noise to noise of standard deviation 1.
+    """Transform of an image with Poisson-Gaussian noise to noise of standard deviation 1.
 
     It also serves the mixture ``share * z + (1 - share) * estimate`` of a noisy image with an
     estimate of its true intensities, whose noise is only that of the first part.
@@ -136,11 +133,8 @@ def _mean_root(mean: Floats, deviation: float) -> Floats:
 
 @lru_cache(maxsize=1)
 def _standard_mean_root() -> CubicSpline:
-    """Mean of ``sqrt(max(t + n, 0))`` over a standard Gaussian n, as a function of t from 0 on.
-
-    With ``v = sqrt(t + n)`` the integrand is ``2 v^2 phi(v^2 - t)``, even and smooth, for which
-    the trapezoidal rule is as good as exact.
-    """
+    """Mean of ``sqrt(max(t + n, 0))`` over a standard Gaussian n, as a function of t from 0 on."""
+    # With v = sqrt(t + n) the integrand is even and smooth: the trapezoidal rule is all but exact.
     v = np.arange(0, 5, 0.02)
     t = np.linspace(0, _FAR, 400)
     density = np.exp(-((v**2 - t[:, None]) ** 2) / 2) / np.sqrt(2 * np.pi)

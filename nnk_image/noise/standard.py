@@ -17,8 +17,7 @@ from nnk_image.noise.autocovariance import cut, halved, middle, patch_covariance
 from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.model import NoiseModel
 
-_LEAST_RATIO = 1e-6
-"""Least noise level of a channel, relative to the noisiest one, used for opponent channels."""
+_LEAST_RATIO = 1e-6  # least noise level of a channel, over the noisiest, for opponent channels
 
 
 @dataclass(frozen=True)
@@ -123,8 +122,7 @@ class StandardNoise:
         return StandardNoise(correlations, variances), np.sqrt([middle(c) for c in covariances])
 
 
-WHITE = StandardNoise()
-"""White noise, the same everywhere."""
+WHITE = StandardNoise()  # the same everywhere
 
 
 def _to_unit_noise(sigmas, among):

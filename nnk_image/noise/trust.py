@@ -4,9 +4,7 @@ import numpy as np
 
 from nnk_image.noise.scale import share_of_texture
 
-MOST = 2.2
-"""Largest factor of the correlated part; the score of the fit is flat between 2.0 and 2.6."""
-
+MOST = 2.2  # largest factor of the correlated part; the fit's score is flat from 2.0 to 2.6
 WEIGHTS = (4.2, 2.48, -2.79, -2.15, 1.24, -2.55)
 """Constant and weights of the `features`, fitted by ``python -m benchmarks.noise_fit``."""
 
@@ -15,9 +13,7 @@ _STRONG = 0.02  # level, relative to the contrast of an image, from which noise 
 _LEAST_TRUST = 0.05  # least share of the white part that counts as noise
 _TYPICAL_CHROMA = 0.22  # level of the chroma, relative to the luminance, for which its feature is 0
 _LEAST_SHARE = 0.02  # least share of a variance that counts as beyond white noise
-_FEWEST_BLOCKS = (
-    16  # least number of blocks that may be text: in fewer, one edge has two values too
-)
+_FEWEST_BLOCKS = 16  # least number that may be text: in fewer, one edge has two values too
 
 
 def features(scales):
@@ -62,10 +58,9 @@ def _chroma(scale):
 def factor(values, weights=WEIGHTS):
     """Return the factor of the correlated part, from the values of `features`.
 
-    It is near 0 for texture and white noise, and 1.5 to 2.2 for other noise: `MOST` times a
-    logistic function. It may be above 1, because the flattest blocks are those with the least
-    noise, and because noise that remains in an image is more disturbing than the loss of as much
-    texture.
+    It is near 0 for texture and white noise, and 1.5 to 2.2 for other noise. It may be above 1,
+    because the flattest blocks are those with the least noise, and because remaining noise is more
+    disturbing than the loss of as much texture.
     """
     return MOST / (1 + np.exp(-weights[0] - values @ np.array(weights[1:])))
 
