@@ -53,6 +53,11 @@ class Image:
         return int(self.pixels.shape[-1])
 
     @property
+    def inside(self) -> Any:
+        """Index of the valid pixels: `valid`, or ``...`` if all are."""
+        return ... if self.valid is None else self.valid
+
+    @property
     def center(self) -> float:
         """Middle of the range of values."""
         return self.low / 2 + self.high / 2

@@ -53,8 +53,6 @@ def denoise(
 ) -> npt.NDArray[np.floating[Any]]:
     """Remove noise from an image, a volume or a sequence.
 
-    Without further arguments the noise is estimated from the image itself.
-
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
@@ -67,12 +65,7 @@ def denoise(
         25/255 for values from 0 to 1). A channel with 0 is returned unchanged. An array of the
         image's shape without channels gives the value at each pixel, for all channels: above 0
         unless masked, and equal everywhere for method 'sgw'. A `NoiseModel` describes Poisson,
-        correlated, or row and column noise. Default: the noise is estimated by `estimate_noise`. If
-        what is removed does not look like noise to `check_residual`, the image is denoised again as
-        if the noise were uncorrelated, or left unchanged if that does not look like noise either.
-        If the estimated noise is neither white nor Poisson noise, the result is then corrected by
-        `correct_bias`. Isolated pixels far from all their neighbors, such as hot ones, and pixels
-        without data, whose value is far from all others, are returned unchanged.
+        correlated, or row and column noise. Default: estimated, as described in the notes.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes five to nine
         times as long, and three times for volumes, for 0.1 to 0.2 dB. 'sgw' links each pixel to
@@ -83,9 +76,9 @@ def denoise(
         channels, such as alpha, are returned unchanged; if all others are equal, as in a gray image
         stored in color, they are denoised as one.
     channels : {'colors', 'independent'}
-        'colors' (default) denoises the channels together, because colors of a photograph show the
-        same edges. 'independent' denoises each channel by itself, for channels that show different
-        things, such as the stains of a microscope; it needs `channel_axis`.
+        'colors' (default) denoises the channels together, because they show the same edges.
+        'independent' denoises each by itself, such as the stains of a microscope; it needs
+        `channel_axis`.
     spacing : float or sequence of float, optional
         Distance between neighboring pixels, such as the size of a voxel: one number, or one for
         each axis but `channel_axis`. Only ratios matter. Default: all equal.
@@ -135,6 +128,12 @@ def denoise(
 
     Notes
     -----
+    By default, the noise is estimated by `estimate_noise`. If what is removed does not look like
+    noise to `check_residual`, the image is denoised again as if the noise were uncorrelated, or
+    left unchanged if that does not look like noise either. If the noise is neither white nor
+    Poisson noise, the result is corrected by `correct_bias`. Isolated pixels, such as hot ones, and
+    pixels without data, whose value is far from all others, are returned unchanged.
+
     'fast' and 'best' replace each patch by a linear combination of similar patches, which is
     chosen to minimize the expected error [1]_. Colors become a luminance, the average of the
     channels that has the least noise, and color differences; similar patches are searched in the
@@ -224,8 +223,7 @@ def denoise_and_report(
     if sigma is None and strength <= 1:
         noise, pixels = _checked(checked, noise, pixels, trust, without)
     if chosen.supported_noise(noise).is_white:
-        inside = ... if checked.valid is None else checked.valid
-        limits = Extremes.of(checked.pixels[inside]).clipped
+        limits = Extremes.of(checked.pixels[checked.inside]).clipped
         unclip(pixels, limits, noise.for_channels(checked.channels).sigma, checked.valid)
     elif sigma is None and not any(noise.gain):
         remove_bias(checked, pixels)

@@ -44,8 +44,8 @@ def denoise_bands(
 ) -> Any:
     """Remove noise from many bands of one scene, such as a hyperspectral image or diffusion MRI.
 
-    All bands show the same scene with different contrast. They are therefore reduced to a few
-    component images (principal components). These are denoised and transformed back to bands.
+    The bands are reduced to a few component images (principal components), which are denoised and
+    transformed back to bands.
 
     Parameters
     ----------
@@ -99,12 +99,12 @@ def denoise_bands(
     Notes
     -----
     Each band is divided by its sigma, so that all noise has standard deviation 1. For N pixels, the
-    eigenvalues of the covariance of noise alone are at most ``(1 + sqrt(B / N))^2`` [1]_. Larger
-    eigenvalues belong to the signal, and the bands are projected on their eigenvectors. The
-    components are rotated such that few of them hold the detail. Each is denoised, and the
-    projection is inverted [2]_. Besides the result, one component is in memory. Magnitudes with
-    Rician noise are first transformed to noise of standard deviation 1, and at the end transformed
-    back without bias, as in `denoise`; then the transformed cube is in memory too.
+    eigenvalues of the covariance of noise alone are at most ``(1 + sqrt(B / N))^2`` [1]_. The bands
+    are projected on the eigenvectors of larger ones. The components are rotated such that few of
+    them hold the detail. Each is denoised, and the projection is inverted [2]_. Besides the result,
+    one component is in memory. Magnitudes with Rician noise are first transformed to noise of
+    standard deviation 1, and at the end transformed back without bias, as in `denoise`; then the
+    transformed cube is in memory too.
 
     The estimate of sigma starts from the residual of the regression of each band on all others
     [3]_. Then sigma and components are estimated alternately, as in factor analysis. If the

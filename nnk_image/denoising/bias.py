@@ -1,9 +1,8 @@
 """Correct the bias that clipping and a camera's tone curve leave in a denoised image.
 
-Denoising averages noisy values, and their mean is the true value only if noise was added to the
-values as they are. A camera adds noise to the light and then applies a tone curve, which is
-concave: the mean of the results is too dark. Values below black are clipped: the mean is too
-bright. How much depends only on the standard deviation of the noisy values relative to their mean.
+A camera adds noise to the light and then applies a tone curve, which is concave: the mean of noisy
+values is too dark. Values below black are clipped: the mean is too bright. How much depends only on
+the standard deviation of the noisy values relative to their mean.
 """
 
 from collections.abc import Sequence
@@ -47,11 +46,11 @@ def correct_bias(
 ) -> npt.NDArray[np.floating]:
     """Correct the brightness of a denoised image for clipping and for a camera's tone curve.
 
-    Noisy photographs are darker than photographs without noise of the same scene, except near
-    black, where noise can only add light; denoising preserves the mean. `denoise` makes this
-    correction if it estimates the noise and finds neither white nor Poisson noise. Call it for
-    results with correlated noise that you specified, and for those of other programs. Do not call
-    it for results of `denoise` with white noise, which inverts clipping by itself.
+    Noisy photographs are darker than photographs of the same scene without noise, except near
+    black; denoising preserves the mean. `denoise` makes this correction if it estimates the noise
+    and finds neither white nor Poisson noise. Call it for results with correlated noise that you
+    specified, and for those of other programs. Do not call it for results of `denoise` with white
+    noise, which inverts clipping by itself, nor for counts of light.
 
     Parameters
     ----------
@@ -88,8 +87,7 @@ def correct_bias(
     tone curve: if the smallest value is that of many pixels, results near it are replaced by the
     mean of the normal distribution that, once clipped, has the observed mean and standard deviation
     [1]_. At the largest value this is done in any case. Images with fewer than 64 different values
-    are counts, whose zeros are not clipped. Do not use it for counts of light, for which `denoise`
-    has exact unbiased inverses.
+    are counts, whose zeros are not clipped.
 
     References
     ----------
@@ -118,7 +116,7 @@ def correct_bias(
 
 def remove_bias(image, pixels):
     """Correct the denoised (..., C) pixels of a checked image, in place."""
-    inside = ... if image.valid is None else image.valid
+    inside = image.inside
     noisy, denoised = (a[inside].reshape(-1, image.channels) for a in (image.pixels, pixels))
     size = max(abs(image.low), abs(image.high), float(abs(denoised).max()))
     if size == 0:

@@ -18,9 +18,7 @@ from nnk_image.base.reach import LANES, Reach
 GRID_ROWS_PER_CHUNK = 8  # rows of reference patches that a thread processes at once
 MOST_POSITIONS = 2**31 - 1  # largest difference of two positions in a search window: int32 in C
 
-PASS_ROWS = 6
-"""For progress reports: the time of a pass or a search, relative to that in which a graph method
-processes all rows once (measured)."""
+PASS_ROWS = 6  # for progress: measured time of a pass or a search, in sweeps of a graph method
 
 _FIRST_A = 0.25
 """The `a` of the first estimate, whose `b` is ``1 + a``, see nnk_patch_pass: the square of the

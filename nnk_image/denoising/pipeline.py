@@ -1,8 +1,8 @@
 """Steps of every denoising: divide by the noise level or stabilize the noise, denoise, and invert.
 
 A method sees only images whose noise has variance 1. That makes it equivariant: adding a constant,
-or scaling image and noise together, does the same to the result. One function for each kind of
-noise takes these three steps. Row and column noise is removed before.
+or scaling image and noise together, does the same to the result. Row and column noise is removed
+before.
 """
 
 import math
@@ -40,9 +40,7 @@ FLOAT32_RANGE = 200
 """Largest range of an image, in standard deviations of its noise, that is denoised in float32:
 rounding of the Gram matrices of 'fast' stays below 1 % of the noise left after the first pass."""
 
-_OFFSETS_LEFT = (0.35, 0.15)
-"""Row and column offsets are estimated once, and then corrected in two rounds: share of their
-standard deviation that is assumed to be left before each."""
+_OFFSETS_LEFT = (0.35, 0.15)  # share of row and column offsets left before each correction of them
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,7 @@ def denoise_pixels(
         denoise_group = _denoise_poisson
     elif noise.rician:
         denoise_group = _denoise_rician
-    inside = ... if image.valid is None else image.valid
+    inside = image.inside
     pixels: Any = None
     for channels in steps.groups:
         unit_noise = StandardNoise.of(noise, channels, image.pixels.ndim - 1)

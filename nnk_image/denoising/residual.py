@@ -48,10 +48,9 @@ def check_residual(
 ) -> ResidualCheck:
     """Check whether denoising removed only noise, or also texture, edges or lines.
 
-    Noise is independent of the structure of an image, so as much of it is removed from structured
-    as from flat areas, unless they are of different brightness and the noise depends on it. It is
-    also nearly normally distributed, with a kurtosis of 3. Small text, lines and dots have values
-    that are far from the mean more often, and patterns of two values never.
+    As much noise is removed from structured as from flat areas of the same brightness, and its
+    kurtosis is about 3, that of normal noise. That of small text, lines and dots is larger, and
+    that of patterns of two values is smaller.
 
     Parameters
     ----------
@@ -59,12 +58,10 @@ def check_residual(
         The noisy image and the result, of the same shape and units, of any real dtype.
     sigma : float, sequence of one float per channel, ndarray or NoiseModel, optional
         The noise, as for `denoise`. What was removed is compared with it, at the brightness of each
-        block, and uncorrelated noise has wider limits. Default: noise of one level, with the limits
-        of correlated noise; how much was removed is not checked.
+        block. Default: noise of one unknown level, which may be correlated.
     channel_axis : int, optional
         Axis of the channels of a color image; only the luminance is compared. Default: the image
-        has no channels. An array of three axes is then a volume, whose slices are put one below
-        the other.
+        has no channels, and an array of three axes is a volume, compared slice by slice.
     mask : bool array_like of the image's shape without channels, optional
         True for valid pixels; the others are ignored, and may be NaN. Default: all are valid.
 
@@ -73,22 +70,21 @@ def check_residual(
     A named tuple:
 
     structure : float
-        About 1 or less if only noise was removed; above 2.5 if texture was removed as well. It is a
-        ratio: the variance of ``image - denoised`` in the most structured quarter of the blocks of
-        8 x 8 pixels, divided by the median one in the flattest quarter. Masked and clipped pixels
-        do not count, nor does the commonest constant area, such as that around a scan, nor do
-        blocks of a kurtosis above 16, from which a single pixel was removed. NaN if fewer than 16
-        blocks are left, or if nothing was removed from the flattest ones.
+        About 1 or less if only noise was removed; above 2.5 if texture was removed as well: the
+        variance of ``image - denoised`` in the most structured quarter of the blocks of 8 x 8
+        pixels, divided by the median one in the flattest quarter. Masked and clipped pixels do not
+        count, nor does the commonest constant area, nor do blocks of a kurtosis above 16, from
+        which a single pixel was removed. NaN if fewer than 16 blocks are left, or if nothing was
+        removed from the flattest ones.
     kurtosis : float
         About 3 if only noise was removed, or up to 5.5 if it was white and clipped; mostly more if
-        lines or dots were removed as well, and below 2.1 if a pattern of two values was. It is the
-        fourth moment of ``image - denoised`` in blocks of 8 x 8 pixels, divided by the squared
-        variance: the mean over the blocks, weighted by their variance. Blocks with masked pixels do
-        not count, nor do those with a value above 16. NaN if fewer than 16 are left.
+        lines or dots were removed as well, and below 2.1 if a pattern of two values was: the
+        kurtosis of ``image - denoised`` in the blocks, averaged with their variance as weight.
+        Blocks with masked pixels do not count, nor do those with a value above 16. NaN if fewer
+        than 16 are left.
     amount : float
-        Root mean square of ``image - denoised``, divided by that of the noise. About 1 or less if
-        only noise was removed. NaN if `sigma` is not given, is 0 or is Rician noise, whose mean is
-        removed as well.
+        Root mean square of ``image - denoised``, divided by that of the noise: about 1 or less if
+        only noise was removed. NaN if `sigma` is not given, 0 or Rician noise, which has a mean.
     is_noise : bool
         Whether this may be noise alone. The amount must be at most 1.2. For correlated noise, and
         if `sigma` is not given, `structure` must be at most 2.5 and `kurtosis` between 2.1 and
@@ -104,11 +100,8 @@ def check_residual(
 
     Notes
     -----
-    The difference between an image and its filtered version is called the method noise; if it looks
-    like noise, no structure was removed.
-
-    Of a few photons per pixel the noise is not normal: the kurtosis of Poisson noise is 3 plus 1
-    over the mean count.
+    The difference between an image and its filtered version is called the method noise. The
+    kurtosis of Poisson noise is 3 plus 1 over the mean count.
 
     References
     ----------
@@ -140,11 +133,7 @@ def check_residual(
 
 
 def is_noise(structure: float, kurtosis: float, amount: float, noise: NoiseModel | None) -> bool:
-    """Return whether what was removed may be noise of this model alone.
-
-    Uncorrelated noise must pass one of the two checks, correlated or unknown noise both. NaN was
-    not checked: the other one decides.
-    """
+    """Return whether what was removed may be noise of this model alone; see `check_residual`."""
     uncorrelated = noise is not None and not any(noise.neighbor_correlation())
     least, most = _KURTOSIS_OF_UNCORRELATED if uncorrelated else _KURTOSIS
     even, normal = structure <= _MOST_STRUCTURE, least <= kurtosis <= most
@@ -170,7 +159,7 @@ def amount_removed(image: Image, denoised, noise: NoiseModel | None) -> float:
     """Return `amount` for a checked image and (..., C) denoised pixels."""
     if noise is None or noise.rician:
         return float("nan")
-    inside = ... if image.valid is None else image.valid
+    inside = image.inside
     removed = np.abs(image.pixels - denoised)[inside]
     if noise.levels is None:
         channels = denoised[inside].reshape(-1, image.channels).T

@@ -35,7 +35,7 @@ class Statistics:
     @classmethod
     def of(cls, image: Image, noise: NoiseModel, spacing=None, guide=None):
         """Return the statistics of a whole image; `noise` has one value per channel."""
-        values = image.pixels if image.valid is None else image.pixels[image.valid]
+        values = image.pixels[image.inside]
         of_channels = zip(noise.gain, noise.sigma, noise.offset, strict=True)
         moments = [_moments(values[..., c], *own) for c, own in enumerate(of_channels)]
         means, squares = zip(*moments, strict=True)

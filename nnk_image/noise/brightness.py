@@ -29,10 +29,9 @@ class Line:
         """Fit a line to the (B,) variances of bins, whose errors are proportional to them.
 
         Texture can only increase a variance. So the farther it is above the line, the less it
-        counts, in proportion to the share of `texture` in it (1 if unknown). The line is not
-        negative between the darkest and the brightest bin. `certainty` holds the weights of the
-        variances, at most 1; the smaller they are, the more the line is drawn to the median. The
-        first of `powers` is used, unless another one fits far better.
+        counts, in proportion to the share of `texture` in it. The line is not negative from the
+        darkest to the brightest bin. The smaller the weights `certainty`, at most 1, the more the
+        line is drawn to the median. The first of `powers` is used unless another fits far better.
         """
         variances = np.maximum(variances, 1e-24)
         certainty, texture = (np.broadcast_to(a, variances.shape) for a in (certainty, texture))

@@ -26,8 +26,7 @@ def without_isolated_pixels(image: Image) -> Image:
     """Return a checked image with a mask that leaves out its isolated pixels, if there are any."""
     if min(image.shape[-2:]) < 3 or image.low == image.high:
         return image
-    inside = image.pixels if image.valid is None else image.pixels[image.valid]
-    if few_values(inside) is not None:  # counts: in the dark, photons are isolated
+    if few_values(image.pixels[image.inside]) is not None:  # counts, which are isolated in the dark
         return image
     isolated = np.zeros(image.shape, bool)
     for index in np.ndindex(image.shape[:-2]):
@@ -43,8 +42,7 @@ def without_defects(image: Image) -> Image:
     The former all have the same value, such as 0 or -9999, and a gap separates it from the others.
     Registration and mosaics fill places without data in this way.
     """
-    inside = image.pixels if image.valid is None else image.pixels[image.valid]
-    channels = np.moveaxis(inside, -1, 0)
+    channels = np.moveaxis(image.pixels[image.inside], -1, 0)
     for extremes in zip(*((channel.min(), channel.max()) for channel in channels), strict=True):
         if all(map(_is_apart, channels, extremes)):
             image = _without(image, np.all(image.pixels == np.array(extremes), axis=-1))

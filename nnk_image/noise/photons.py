@@ -71,22 +71,17 @@ def _are_of_photons(counts: Floats, valid: Bools) -> bool:
 
 def _squares_over_sums(counts: Floats, valid: Bools) -> Floats:
     """Return the ratio in groups of blocks, the darkest first; NaN where counts are too few."""
-    squares, sums = _squares_and_sums(counts, valid)
-    order = np.argsort(sums, kind="stable")
-    found = [(squares[own].sum(), sums[own].sum()) for own in np.array_split(order, _GROUPS)]
-    return np.array([s / total if total >= _FEWEST else np.nan for s, total in found])
-
-
-def _squares_and_sums(counts: Floats, valid: Bools) -> Floats:
-    """Return the (2, n) totals in blocks of squared differences, and of sums, of neighbors."""
-    found = []
+    parts = []
     for own, there in ((counts, valid), (counts.T, valid.T)):
         width = own.shape[1] // 2 * 2
         first, second = own[:, 0:width:2], own[:, 1:width:2]
         pairs = there[:, 0:width:2] & there[:, 1:width:2]
         terms = (first - second) ** 2 * pairs, (first + second) * pairs
-        found.append([_by_blocks(a, SIDE, SIDE // 2).ravel() for a in terms])
-    return np.concatenate(found, axis=1)
+        parts.append([_by_blocks(a, SIDE, SIDE // 2).ravel() for a in terms])
+    squares, sums = np.concatenate(parts, axis=1)
+    order = np.argsort(sums, kind="stable")
+    found = [(squares[own].sum(), sums[own].sum()) for own in np.array_split(order, _GROUPS)]
+    return np.array([s / total if total >= _FEWEST else np.nan for s, total in found])
 
 
 def _by_blocks(values: npt.NDArray[Any], height: int, width: int) -> npt.NDArray[Any]:

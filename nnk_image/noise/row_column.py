@@ -62,11 +62,12 @@ def remaining_offsets(image: Image, estimate: Floats, noise: NoiseModel) -> Floa
 
 def without_offsets(image: Image, offsets: Floats) -> Image:
     """Return the image minus (C, H, W) offsets; masked pixels and empty areas stay as they are."""
-    varying, inside = (... if v is None else v for v in (_varying(image), image.valid))
+    valid = _varying(image)
+    varying = ... if valid is None else valid
     pixels = image.pixels.astype(image.dtype)
     pixels[varying] -= np.moveaxis(offsets, 0, -1)[varying].astype(image.dtype)
-    low, high = float(pixels[inside].min()), float(pixels[inside].max())
-    return replace(image, pixels=pixels, low=low, high=high)
+    values = pixels[image.inside]
+    return replace(image, pixels=pixels, low=float(values.min()), high=float(values.max()))
 
 
 def offsets_as_correlation(noise: NoiseModel, image: Image, means, share: float) -> NoiseModel:

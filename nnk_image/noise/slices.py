@@ -15,9 +15,7 @@ from scipy.fft import dctn
 from nnk_image.base.image import Floats, Image
 from nnk_image.noise.blocks import FLAT, PARTS, SIDE, U, V, flattest
 
-SLAB = 5
-"""Neighboring slices that are compared; the noise of the first and the last is independent."""
-
+SLAB = 5  # neighboring slices that are compared; the noise of the first and last is independent
 _FEWEST = 64  # least number of blocks, of which the flattest are used
 _MOST_PIXELS = 1 << 22  # approximate number of pixels, above which some are left out
 _MOST_EXTREME = 0.05  # largest share of a block with the lowest or highest value of the image

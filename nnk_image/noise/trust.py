@@ -19,18 +19,14 @@ _FEWEST_BLOCKS = 16  # least number that may be text: in fewer, one edge has two
 def features(scales):
     """Return five features that distinguish noise from texture, given the list of `Scale`.
 
-    - Share: logarithm of the share of the variance in the flattest blocks that is beyond white
-      noise, -3.9 to 0.
-    - Growth: logarithm of the level at half the size over that at full size, 0 to 2.5. It is 0 for
-      white noise, and largest for texture.
-    - Elasticity times the logarithm of the level relative to the contrast. It is small for noise:
-      if strong, noise is in all blocks alike.
-    - Chroma: logarithm of its level relative to the luminance, over a typical one. Channels share
-      texture, but hardly noise. It is the sum of that at half the size, -1.5 to 2, and that at a
-      quarter, 0 to 2, where noise remains if a camera has smoothed the colors. 0 if there is only
-      one channel.
-    - Turns, at most 1: how much the direction of the spectrum changes with the brightness. Noise
-      has the same spectrum everywhere.
+    docs/noise.md, step 4, explains them.
+
+    - Logarithm of the share of the variance in the flattest blocks that is beyond white noise.
+    - Logarithm of the level at half the size over that at full size: 0 for white noise.
+    - Elasticity times the logarithm of the level relative to the contrast.
+    - Logarithm of the level of the chroma relative to the luminance, over a typical one: the sum of
+      that at half and that at a quarter of the size; 0 if there is only one channel.
+    - How much the direction of the spectrum changes with the brightness, at most 1.
     """
     full, half, quarter = (scales[min(i, len(scales) - 1)] for i in range(3))
     level, white = full.typical[0], full.typical_white.mean()
