@@ -233,11 +233,7 @@ def denoise_and_report(
 def _checked(
     image: Image, noise: NoiseModel, pixels: Array, trust: float, without: Callable[..., Array]
 ) -> tuple[NoiseModel, Array]:
-    """Return noise and result as they are, or weaker noise and its result if texture was removed.
-
-    The first fallback is an estimate without correlated noise. The last one leaves the image
-    unchanged, except for row and column noise.
-    """
+    """Return noise and result, or weaker noise and its result if texture was removed."""
 
     def only_noise_removed(structure: float) -> bool:
         kurtosis = kurtosis_removed(image, pixels)

@@ -18,8 +18,7 @@ class Grouping:
     def sizes(self, shape, spacing=None):
         """Return patch, radius and step along each axis of an image, as tuples of int.
 
-        If all axes are long and have equal spacing, these are the attributes. Steps never exceed
-        patches, so that every pixel is covered.
+        Steps never exceed patches, so that every pixel is covered.
         """
         # In small images with equal spacing the search does not grow along the longer axis.
         if len(shape) == 2 and spacing is None and not min(shape) < self.patch < max(shape):
@@ -44,8 +43,7 @@ class Effort:
     first: Grouping  # of the first estimate
     searches: tuple[Grouping, ...]  # later ones, each on the result so far; colors use the last
     noise_left: tuple[tuple[float, ...], ...]
-    """For each search, the noise left in the working image after each pass over its groups,
-    relative to sigma; the last is 0."""
+    """In the working image after each pass of each search, relative to sigma; the last is 0."""
     coarse_colors: Grouping
     """For the colors at half size and below; in images also at full size, unless noise is white."""
     final_pass: Grouping | None = None
@@ -111,13 +109,9 @@ _SEQUENCES_OF_VOLUMES["wide"] = _SEQUENCES_OF_VOLUMES["fast"]
 
 
 def effort(name, axes, channels):
-    """Return the settings of a method for an image with these numbers of axes and of channels.
-
-    'fast' does less for color images: the luminance, an average of the channels, has less noise,
-    and the noise of photographs is coarse.
-    """
+    """Return the settings of a method for an image with these numbers of axes and of channels."""
     settings = (_IMAGES, _VOLUMES, _SEQUENCES_OF_VOLUMES)[axes - 2][name]
-    if name == "fast" and axes == 2 and channels > 1:
+    if name == "fast" and axes == 2 and channels > 1:  # an average of channels has less noise
         searches, left = (Grouping(6, 64, 14, 5),), ((0.3, 0.0),)
         return replace(settings, searches=searches, noise_left=left, light=True, polished=False)
     return settings

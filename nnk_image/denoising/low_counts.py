@@ -67,10 +67,7 @@ def effective_counts(mean, square, gain, read=0.0, offset=0.0):
 
 
 def rounds_for(method, counts, axes=2):
-    """Return the rounds that suit a method and a number of `effective_counts`.
-
-    Only 'fast' and 'best' take more than one.
-    """
+    """Return the rounds for `effective_counts`; only 'fast' and 'best' take more than one."""
     if method == "sgw" or counts >= (_ENOUGH if axes == 2 else _ENOUGH_IN_VOLUMES):
         return [Round(method)]
     at_half = Round("wide", 2)
@@ -84,10 +81,7 @@ def rounds_for(method, counts, axes=2):
 
 
 class PoissonUnits:
-    """Variance-stabilized units of one `Round`, and the way back.
-
-    `parameters` are those of `poisson_parameters`, `shape` is (H, W, C), that of the image.
-    """
+    """Variance-stabilized units of one `Round`, given `poisson_parameters`, and the way back."""
 
     def __init__(self, parameters, side, share, shape):
         axes = len(shape) - 1

@@ -171,10 +171,7 @@ def denoise_part(
     target: Any = None,
     slices: Slices = (),
 ) -> npt.NDArray[Any] | None:
-    """Return the denoised pixels inside a part, or write them to slices of `target`.
-
-    `noise` is that of the whole image; `strength` times as much is removed.
-    """
+    """Return the denoised pixels inside a part, or write them to slices of `target`."""
     if noise.rician:
         check_magnitudes(image)
     scaled = with_levels(noise.scaled(strength).for_channels(image.channels), image)

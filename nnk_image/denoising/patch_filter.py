@@ -95,12 +95,8 @@ class PatchGroups:
         self.core.keep(np.broadcast_to(wanted, shape).reshape(len(self.lines), -1))
 
     def first_estimate(self, noisy, noise, executor, where=None, rest=None):
-        """Return the first estimate of noisy channels (C, H, W), which has no pilot yet.
-
-        A rough one is enough for the passes that follow, so that it uses every second group.
-        `where` is as for `keep`, `rest` as for `filter`.
-        """
-        self.keep(where, share=0.5)
+        """Return the first estimate of noisy channels (C, H, W); see `keep` and `filter`."""
+        self.keep(where, share=0.5)  # a rough estimate is enough for the passes that follow
         estimate, _ = self.filter(noisy, noisy, noisy, noise, executor, first=True, rest=rest)
         self.keep()
         return estimate

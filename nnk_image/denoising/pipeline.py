@@ -74,8 +74,7 @@ def denoise_image(
 ):
     """Return the (..., C) pixels of a whole checked image without its noise.
 
-    `noise` has one value per channel, and `levels` instead of a curve. The graph `guide` is for
-    'sgw'.
+    `noise` has one value per channel, and `levels` instead of a curve. `guide` is for 'sgw'.
     """
     shape = image.pixels.shape
     if guide is None:
@@ -153,12 +152,9 @@ def plan(image: Image, noise: NoiseModel, method: str, statistics: Statistics) -
 
 
 def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, executor):
-    """Return the denoised (..., n) pixels of n channels.
-
-    The method gets values minus the middle of the range of the whole image, over the noise level.
-    """
+    """Return the denoised (..., n) pixels of n channels."""
     dtype, (low, high) = image.dtype, statistics.limits
-    center = dtype.type(low / 2 + high / 2)
+    center = dtype.type(low / 2 + high / 2)  # of the whole image
     sigmas = np.array(noise.sigma)[channels]
     scales = np.minimum(sigmas, float(np.finfo(dtype).max) / 16).astype(dtype)
     most = (high / 2 - low / 2) / float(scales.min())  # limit of all parts of the image
@@ -254,10 +250,7 @@ def without_single_axes(image: Image, noise: NoiseModel, spacing):
 
 
 def _unit_image(image, pixels, low=None, high=None):
-    """Return the image with (..., C) pixels in units of the noise.
-
-    `low` and `high` limit the values of the whole image; by default they are those of `pixels`.
-    """
+    """Return an image in units of the noise; `low` and `high` are the limits of the whole image."""
     low, high = (float(pixels.min()), float(pixels.max())) if low is None else (low, high)
     dtype = _unit_dtype(low, high)
     pixels = np.ascontiguousarray(pixels, dtype)

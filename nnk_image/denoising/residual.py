@@ -11,6 +11,7 @@ from nnk_image.noise.blocks import clipped_pixels, empty_pixels
 from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.model import NoiseModel, PerChannel, deviations
+from nnk_image.spectral.block_gft import as_blocks
 
 _MOST_STRUCTURE = 2.5  # `structure` above which texture was removed, not only noise
 _KURTOSIS, _KURTOSIS_OF_UNCORRELATED = (2.1, 4.25), (2.1, 5.0)
@@ -18,8 +19,8 @@ _KURTOSIS, _KURTOSIS_OF_UNCORRELATED = (2.1, 4.25), (2.1, 5.0)
 uncorrelated noise, which may be clipped, as on white paper."""
 
 _AMOUNT = 0.85, 1.2
-"""Values of `amount` between which as much was removed as there is noise. A good filter removes a
-little less, and much less if the noise is weak; but of low counts, nearly all of it."""
+"""Values of `amount` between which as much was removed as there is noise. A good filter removes
+less if the noise is weak, but of low counts, nearly all of it."""
 
 _SIDE = 8  # of a block, in pixels
 _FEWEST = 16  # number of blocks that a check needs
@@ -232,11 +233,8 @@ def _moments(blocks):
 
 
 def _luminance(image: Image, pixels):
-    """Return the (H, W) sums of the channels of an image, or of slices one below the other.
-
-    They are in units of half the range of the image, so that squares do not overflow.
-    """
-    size = image.half_range or 1.0
+    """Return the (H, W) sums of the channels of an image, or of slices one below the other."""
+    size = image.half_range or 1.0  # the unit, so that squares do not overflow
     channels = np.moveaxis(filled(pixels, image.valid), -1, 0)
     total = sum(np.divide(channel, size, dtype=image.dtype) for channel in channels)
     return total.reshape(-1, image.shape[-1])
@@ -244,6 +242,4 @@ def _luminance(image: Image, pixels):
 
 def _blocks(values):
     """Cut (H, W) values into (n, _SIDE^2) blocks; incomplete ones at the end are left out."""
-    height, width = (n // _SIDE for n in values.shape)
-    inside = values[: height * _SIDE, : width * _SIDE]
-    return inside.reshape(height, _SIDE, width, _SIDE).swapaxes(1, 2).reshape(-1, _SIDE**2)
+    return as_blocks(values, _SIDE).reshape(-1, _SIDE**2)

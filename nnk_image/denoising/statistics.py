@@ -15,10 +15,7 @@ _FAR = 5.0  # distance below the offset, in units of the noise there, see `_mome
 
 @dataclass(frozen=True)
 class Statistics:
-    """Statistics and options of a whole image, given to a method with the image or a part of it.
-
-    Values are in the image's own units.
-    """
+    """Statistics of a whole image, in its own units, and options; given with each part of it."""
 
     extremes: Extremes
     means: tuple[float, ...]  # of the channels; like `squares` used for Poisson noise

@@ -21,9 +21,7 @@ from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.operator import LaplacianOperator, WeightsOutOfRange
 from nnk_image.wavelets import filter_bank
 
-SIGMA_D, SIGMA_F = 2.0, 1.1
-"""Widths of the graph's kernel: in pixels, and in standard deviations of the noise, with or without
-color."""
+SIGMA_D, SIGMA_F = 2.0, 1.1  # of the graph's kernel, in pixels and in deviations of the noise
 
 SCALE, COLOR_SCALE, RADIUS = 0.55, 0.9, 2
 """Gaussians that describe neighborhoods, in pixels: standard deviation for the luminance, for the
@@ -91,16 +89,13 @@ def _graph(image, opponent, spacing, executor):
 
 
 def _neighborhoods(pixels, spacing, opponent=None):
-    """Return features of (..., C) pixels: means of opponent channels, derivatives of the luminance.
-
-    The derivatives are scaled so that their noise is as strong as that of the luminance's mean.
-    """
+    """Return features of pixels: means of opponent channels, and derivatives of the luminance."""
     luminance, *colors = to_opponent(pixels, opponent)
     fine = [max(SCALE / length, LEAST_SCALE) for length in spacing]
     wide = [COLOR_SCALE / length for length in spacing]
     features = [_smooth(luminance, fine), *(_smooth(color, wide) for color in colors)]
     for axis, scale in enumerate(fine):
-        weight = _noise(scale, 0) / _noise(scale, 1)
+        weight = _noise(scale, 0) / _noise(scale, 1)  # as much noise as in the luminance's mean
         features.append(_smooth(luminance, fine, axis) * luminance.dtype.type(weight))
     return np.ascontiguousarray(np.stack(features, axis=-1))
 

@@ -157,10 +157,7 @@ def split_row_and_column_noise(correlation: Floats) -> tuple[float, float, float
 
 
 def _share_of_rows(correlation: Floats) -> float:
-    """Return the share of the variance common to all pixels of a row.
-
-    The correlation of such noise is constant far along the row, and 0 in other rows.
-    """
+    """Return the share of the variance common to a row: it correlates far along it, not across."""
     y, x = (n // 2 for n in correlation.shape)
     far = np.abs(np.arange(-x, x + 1)) > max(x // 2, _LEAST_LENGTH)
     if not far.any() or y < 2:

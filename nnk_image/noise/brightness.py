@@ -14,15 +14,12 @@ _ITERATIONS = 6  # of the weighted fit
 
 @dataclass(frozen=True)
 class Line:
-    """Variances ``(slope * brightness + intercept) ** power``: 1 for shot noise, 2 for speckle.
-
-    `deviation` is the root mean square of the relative deviations of the measured variances.
-    """
+    """Variances ``(slope * brightness + intercept) ** power``: 1 for shot noise, 2 for speckle."""
 
     slope: float
     intercept: float
     power: int
-    deviation: float
+    deviation: float  # root mean square of the relative deviations of the measured variances
 
     @classmethod
     def through(cls, brightness, variances, certainty=1.0, texture=1.0, powers=(1, 2)):

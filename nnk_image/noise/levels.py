@@ -165,11 +165,8 @@ def _variances(blocks: Blocks, rician: bool) -> Floats:
 
 
 def _without_texture(high: Floats, low: Floats, weights: Floats) -> Floats:
-    """Return the energies at high frequencies, less what texture adds to them, by regression.
-
-    Both energies are relative to that of the noise: the excess at low frequencies is texture.
-    """
-    texture = np.maximum(low - 1, 0)
+    """Return the energies at high frequencies, less what texture adds to them, by regression."""
+    texture = np.maximum(low - 1, 0)  # energies are relative to that of the noise
     centered = weights * (texture - np.average(texture, weights=weights))
     return high - (centered @ high) / max(centered @ texture, 1e-30) * texture
 

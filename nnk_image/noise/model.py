@@ -26,17 +26,13 @@ from nnk_image.noise.checks import checked_curve, checked_levels, per_channel, r
 
 PerChannel = float | Sequence[float] | npt.NDArray[Any]
 
-LEAST_NOISE = 1e-6
-"""Levels of noise below this share of half the range of values count as 0."""
+LEAST_NOISE = 1e-6  # over half the range of values; lower levels of noise count as 0
+PER_CHANNEL = "sigma", "gain", "offset"  # attributes with one value, or one per channel
 
-PER_CHANNEL = "sigma", "gain", "offset"
-"""Attributes with one value, or one per channel."""
-
-_EXCLUSIVE = (
+_EXCLUSIVE = (  # pairs of arguments that cannot be combined
     *combinations(("gain", "levels", "curve"), 2),
     *(("rician", name) for name in ("gain", "offset", "curve", "rows", "columns")),
 )
-"""Pairs of arguments that cannot be combined."""
 
 _MOST_COILS = 128  # largest number for which magnitudes are tabulated exactly
 _VERSION = 2  # of the format of `to_json`

@@ -24,10 +24,7 @@ _MOST_COUNTS = 20  # mean count per pixel, above which other noise may have such
 
 @np.errstate(over="ignore")
 def photon_noise(image: Image) -> NoiseModel | None:
-    """Return the noise of an image whose values are counts of photons, or None if they are not.
-
-    Its `gain` is the value of one photon, and its `offset` that of none.
-    """
+    """Return the noise of an image whose values are counts of photons, or None if they are not."""
     valid = np.full(image.shape, True) if image.valid is None else image.valid
     gains, offsets = [], []
     for channel in np.moveaxis(image.pixels, -1, 0):

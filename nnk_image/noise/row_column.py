@@ -52,10 +52,7 @@ def estimate_offsets(image: Image, rows: float, columns: float) -> Floats:
 
 
 def remaining_offsets(image: Image, estimate: Floats, noise: NoiseModel) -> Floats:
-    """Return the (C, H, W) offsets in what denoising has removed from an image.
-
-    `estimate` holds the (H, W, C) denoised pixels.
-    """
+    """Return the (C, H, W) offsets in what denoising removed; its result is `estimate`."""
     removed = np.moveaxis(image.pixels - estimate, -1, 0).astype(np.float64)
     return _rows_and_columns(removed, _varying(image), noise.rows, noise.columns, _centered_means)
 
@@ -91,8 +88,7 @@ def offsets_as_correlation(noise: NoiseModel, image: Image, means, share: float)
 def _rows_and_columns(channels, valid, rows, columns, find) -> Floats:
     """Return the (C, H, W) sum of the offsets that `find` returns for rows, and then for columns.
 
-    ``find(channels, valid, sigma)`` returns the (C, H) offsets of rows, given their standard
-    deviation.
+    ``find(channels, valid, sigma)`` returns (C, H) offsets, given their standard deviation.
     """
     offsets = np.zeros(channels.shape)
     if rows:
@@ -114,10 +110,7 @@ def _turned(channels, valid):
 
 
 def _row_differences(channels, valid, unit=1.0):
-    """Return (C, H - 1) medians of differences to the next row, where known, and their variance.
-
-    The values are divided by `unit`, so that squares do not overflow.
-    """
+    """Return (C, H - 1) medians of differences to the next row, where known, and their variance."""
     n, height, width = channels.shape
     known, median, used = np.full(height - 1, True), np.median, width
     if valid is not None:
@@ -131,7 +124,7 @@ def _row_differences(channels, valid, unit=1.0):
     for first in range(0, height - 1, at_once):
         rows = slice(first, min(first + at_once, height - 1))
         values = np.array(channels[:, first : rows.stop + 1], np.float64, order="C")
-        values /= unit
+        values /= unit  # so that squares do not overflow
         steps = np.diff(values, axis=1)
         if valid is not None:
             steps[:, ~both[rows]] = np.nan

@@ -72,11 +72,8 @@ def _cut(slab: npt.NDArray[Any], step: int) -> npt.NDArray[Any]:
 
 
 def _correlations(blocks: Floats, part: npt.NDArray[np.bool_]) -> Floats:
-    """Return the correlation of each slice with the first, (slices, frequencies of the part).
-
-    It is measured in the blocks that are flattest in the other part.
-    """
-    flat = flattest((blocks[:, :, ~part] ** 2).mean(axis=(0, 2)), FLAT)
+    """Return the correlation of each slice with the first, (slices, frequencies of the part)."""
+    flat = flattest((blocks[:, :, ~part] ** 2).mean(axis=(0, 2)), FLAT)  # in the other part
     own = blocks[:, flat][:, :, part]
     powers, products = (own**2).mean(axis=1), (own[:1] * own).mean(axis=1)
     result: Floats = products / np.maximum(np.sqrt(powers[0] * powers), 1e-24)

@@ -39,8 +39,6 @@ class Stabilizer:
     It also serves the mixture ``share * z + (1 - share) * estimate`` of a noisy image with an
     estimate of its true intensities, whose noise is only that of the first part.
 
-    Notes
-    -----
     With counts ``u = (z - offset) / (gain share^2)`` and read noise ``r = read / (gain share)``
     the transform is ``2 sqrt(max(u + c, 0)) - 2 sqrt(c)`` where ``c = 3/8 + r^2``: equation (3) of
     Makitalo and Foi, for a mixture with equation (5) of Azzari and Foi, less its value at zero
@@ -53,18 +51,12 @@ class Stabilizer:
     share: float = 1.0  # of the noisy image in a mixture, above 0
 
     def forward(self, z: Floats) -> Floats:
-        """Transform a noisy image, or a mixture, so that its noise has standard deviation 1.
-
-        The offset becomes 0.
-        """
+        """Transform a noisy image, or a mixture, to noise of standard deviation 1 and offset 0."""
         counts = (z - z.dtype.type(self.offset)) / z.dtype.type(self.gain * self.share**2)
         return _root(counts, self._lift)
 
     def inverse(self, d: Floats) -> Floats:
-        """Return the intensities for which a transformed noisy pixel has the mean `d`.
-
-        No intensity is below the offset.
-        """
+        """Return intensities, not below the offset, whose transformed pixels have the mean `d`."""
         root, less = self._table
         counts = self.share**2 * d * (d / 4 + float(np.sqrt(self._lift)))
         counts += np.interp(d, root, less).astype(d.dtype)

@@ -1,8 +1,4 @@
-"""Noise after standardization: of variance 1, but possibly correlated and uneven.
-
-The patch filters need the covariance of the pixels of a patch, and what noise adds to the distance
-between patches.
-"""
+"""Noise after standardization: of variance 1, but possibly correlated and uneven."""
 
 import math
 from dataclasses import dataclass
@@ -96,14 +92,11 @@ class StandardNoise:
         return np.ascontiguousarray(means, dtype)
 
     def covariance(self, patch, dtype):
-        """Return the covariance of the n pixels of a patch, the mean of the channels'.
-
-        Its n rows are padded with zeros to whole SIMD blocks. None if noise is white.
-        """
+        """Return the (n, n + padding) covariance of the n pixels of a patch; None if white."""
         if self.correlations is None:
             return None
         mean = np.mean([patch_covariance(c, patch) for c in self.correlations], axis=0)
-        lanes = BLOCK_BYTES // np.dtype(dtype).itemsize
+        lanes = BLOCK_BYTES // np.dtype(dtype).itemsize  # rows are whole SIMD blocks
         return np.pad(mean, ((0, 0), (0, -len(mean) % lanes))).astype(dtype)
 
     def halved(self, shape):

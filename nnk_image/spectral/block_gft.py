@@ -130,5 +130,5 @@ def as_blocks(image: Array, size: int) -> Array:
     """Return the square blocks of an image: (rows, columns, size**2, ...)."""
     rows, columns = image.shape[0] // size, image.shape[1] // size
     whole = image[: rows * size, : columns * size]
-    blocks = whole.reshape(rows, size, columns, size, -1).swapaxes(1, 2)
+    blocks = whole.reshape(rows, size, columns, size, *image.shape[2:]).swapaxes(1, 2)
     return blocks.reshape(rows, columns, size**2, *image.shape[2:])
