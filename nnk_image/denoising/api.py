@@ -65,7 +65,7 @@ def denoise(
         25/255 for values from 0 to 1). A channel with 0 is returned unchanged. An array of the
         image's shape without channels gives the value at each pixel, for all channels: above 0
         unless masked, and equal everywhere for method 'sgw'. A `NoiseModel` describes Poisson,
-        correlated, or row and column noise. Default: estimated, as described in the notes.
+        correlated, or row and column noise. Default: estimated, see Notes.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes five to nine
         times as long, and three times for volumes, for 0.1 to 0.2 dB. 'sgw' links each pixel to
@@ -96,7 +96,7 @@ def denoise(
         Largest number of threads; None (default) is 1, -1 all. The result does not depend on it.
     progress : bool or callable
         True shows a progress bar; a callable is called with ``(done, total)``, two ints in the same
-        unit of work; default False. It restarts if the image is denoised twice, see `sigma`.
+        unit of work; default False. It restarts if the image is denoised twice, see Notes.
         Independent channels have a bar each.
 
     Returns

@@ -1,8 +1,7 @@
 """Steps of every denoising: divide by the noise level or stabilize the noise, denoise, and invert.
 
 A method sees only images whose noise has variance 1. That makes it equivariant: adding a constant,
-or scaling image and noise together, does the same to the result. Row and column noise is removed
-before.
+or scaling image and noise together, does the same to the result.
 """
 
 import math

@@ -19,8 +19,8 @@ _KURTOSIS, _KURTOSIS_OF_UNCORRELATED = (2.1, 4.25), (2.1, 5.0)
 uncorrelated noise, which may be clipped, as on white paper."""
 
 _AMOUNT = 0.85, 1.2
-"""Values of `amount` between which as much was removed as there is noise. A good filter removes
-less if the noise is weak, but of low counts, nearly all of it."""
+"""Values of `amount` between which as much was removed as there is noise. A good filter removes a
+little less, and much less if the noise is weak; but of low counts, nearly all of it."""
 
 _SIDE = 8  # of a block, in pixels
 _FEWEST = 16  # number of blocks that a check needs

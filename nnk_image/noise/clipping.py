@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from nnk_image.base.image import Array
 
-_CLIPPED_SHARE, _FEWEST_CLIPPED = 0.002, 16  # if more pixels have an extreme, values were clipped
+_CLIPPED_SHARE, _FEWEST_CLIPPED = 0.002, 16  # if more pixels have an extreme, it is clipped
 _FEW_VALUES = 64  # images with fewer different values count as counts, whose zeros are not clipped
 _PART = 1 << 14  # number of values that are searched at a time
 _NEAR = 6.0  # distance from a limit, in standard deviations, beyond which clipping has no effect

@@ -40,7 +40,6 @@ def without_defects(image: Image) -> Image:
     """Return the image without pixels that have no data, and then without its isolated pixels.
 
     The former all have the same value, such as 0 or -9999, and a gap separates it from the others.
-    Registration and mosaics fill places without data in this way.
     """
     channels = np.moveaxis(image.pixels[image.inside], -1, 0)
     for extremes in zip(*((channel.min(), channel.max()) for channel in channels), strict=True):
