@@ -275,7 +275,7 @@ def _check_mask(mask: Any, shape: tuple[int, ...]) -> Bools | None:
             "image with channels, give channel_axis, and a mask without that axis"
         )
     if not valid.any():
-        raise ValueError("mask is False everywhere: it must be True for at least one pixel")
+        raise ValueError("mask is False everywhere, or all pixels are masked: one must be valid")
     return valid
 
 

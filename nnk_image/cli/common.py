@@ -22,10 +22,10 @@ FAILURES = (ValueError, TypeError, OSError, ImportError, MemoryError)
 Report = dict[str, Any]
 
 _ARGUMENT = re.compile(
-    r"(?<![\w./-])(max_memory|max_pixels|n_jobs|sigma_f"
+    r"(?<![\w./-])(max_memory|max_pixels|n_jobs|sigma_d|sigma_f|(method|order|strength|window)(?==)"
     r"|((?<=give )|(?<=check )|(?<=leave out ))(axes|channel_axis|sigma))(?![\w./^-])"
 )
-_OPTIONS = {"channel_axis": "--axes", "n_jobs": "--jobs"}
+_OPTIONS = {"channel_axis": "--axes", "n_jobs": "--jobs", "order": "--orders"}
 """Options that replace arguments of the library (`_ARGUMENT`) in messages, if of another name."""
 
 

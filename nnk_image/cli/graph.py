@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 import nnk_image
@@ -63,8 +64,7 @@ def _graph_file(path: Path, files: paths.Files, options: argparse.Namespace) -> 
     out, plot = files["out"], files["plot"]
     source = sources.read_source(path, options)
     sources.check_single(path, source, out, plot)
-    if plot is not None and "spacing" in source.options:
-        raise ImageFileError(f"{path}: is a volume, which --plot cannot draw; leave it out")
+    shown = None if plot is None else _drawable(path, source)
     sources.print_axes(path, source)
     parts = []
     for label, pixels in source.parts:
@@ -73,9 +73,9 @@ def _graph_file(path: Path, files: paths.Files, options: argparse.Namespace) -> 
         seconds = time.perf_counter() - start
         if out is not None:
             graph.save(out)
-        if plot is not None:
+        if shown is not None:
             with common.plot(plot, 3, (13, 4.2)) as axes:
-                plot_comparison({path.name: pixels}, axes)
+                plot_comparison({path.name: shown}, axes)
                 plot_degrees(graph, axes[1], count=True)
                 plot_degrees(graph, axes[2])
         rows = {**lines_of(graph), "built in": f"{seconds:.3f} s"}
@@ -85,3 +85,15 @@ def _graph_file(path: Path, files: paths.Files, options: argparse.Namespace) -> 
         common.say("\n".join([f"{path}{label}:", *lines]))
         parts.append({**summary(graph), "seconds": seconds})
     return parts[0] if len(parts) == 1 else {"parts": parts}
+
+
+def _drawable(path: Path, source: sources.Source) -> npt.NDArray[Any]:
+    """Return the image of a file with its channels last; refuse what plots cannot draw."""
+    (_, pixels), axis = next(source.parts), source.options["channel_axis"]
+    pixels = pixels if axis is None else np.moveaxis(pixels, axis, -1)
+    problem = "is a volume" if len(source.space) > 2 else None
+    if axis is not None and pixels.shape[-1] not in (3, 4):
+        problem = f"has {pixels.shape[-1]} channels"
+    if problem:
+        raise ImageFileError(f"{path}: {problem}, which --plot cannot draw; leave it out")
+    return pixels

@@ -279,8 +279,8 @@ class TestCompaction:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (("--window", "4"), "window=4"),
-            (("--orders", "0"), "order=0"),
+            (("--window", "4"), "--window=4 must"),
+            (("--orders", "0"), "--orders=0 must"),
             (("--sigma-f", "0"), "--sigma-f=0.0 must be"),
             (("--plot", "nowhere/p.png"), "does not exist"),
         ],
@@ -347,8 +347,9 @@ class TestGraph:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (("--window", "4"), "window=4"),
-            (("--sigma-d", "0"), "sigma_d=0.0"),
+            (("--window", "4"), "--window=4 must"),
+            (("--sigma-d", "0"), "--sigma-d=0.0 must"),
+            (("--sigma-d", "1e200"), "or change --sigma-d\n"),
             (("--jobs", "0"), "--jobs=0 is not"),
             (("--out", "nowhere/g.npz"), "does not exist"),
             (("--plot", "nowhere/p.png"), "does not exist"),

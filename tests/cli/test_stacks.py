@@ -280,6 +280,22 @@ def test_graph_of_a_volume(capsys, stack, tmp_path):
     assert "is a volume, which --plot cannot draw" in err
 
 
+def test_plots_of_graphs_take_channels_on_any_axis(capsys, tmp_path):
+    pixels = np.random.default_rng(0).random((5, 20, 24))
+    image, plot, saved = (tmp_path / name for name in ("c.npy", "p.png", "g.npz"))
+    options = ("--axes", "CYX", "--channels", "colors", "--plot", plot, "--out", saved)
+    np.save(image, pixels[:3])
+    status, _, err = run(capsys, "graph", image, *options)
+    assert (status, err) == (0, "")
+    assert plot.exists()
+    np.save(image, pixels)
+    saved.unlink()
+    status, _, err = run(capsys, "graph", image, *options, "--overwrite")
+    assert status == 1
+    assert "has 5 channels, which --plot cannot draw; leave it out" in err
+    assert not saved.exists()  # it fails before the graph is built
+
+
 # --- refusals ----------------------------------------------------------------------------
 
 

@@ -236,6 +236,8 @@ def test_bad_masks_are_refused(image, build):
             build(image, mask=np.ones(shape, bool))
     with pytest.raises(ValueError, match="mask is False everywhere"):
         build(image, mask=np.zeros(GRAY.shape, bool))
+    with pytest.raises(ValueError, match="or all pixels are masked"):
+        build(np.ma.masked_all(GRAY.shape))
 
 
 # --- parameters --------------------------------------------------------------------------
