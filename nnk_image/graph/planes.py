@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,7 +70,7 @@ class EdgePlanes:
         """Return the matrix with sorted columns, and the number of stored weights that are 0."""
         n_nodes, rows = math.prod(self.shape), (self._height, self._row_work)
         row_start = np.zeros(self._height + 1, np.int64)
-        run(lambda y0, y1: _core.count_rows(self.bits, row_start[1:], y0, y1), *rows)
+        run(partial(_core.count_rows, self.bits, row_start[1:]), *rows)
         np.cumsum(row_start, out=row_start)
         n_stored = int(row_start[-1])
         index_dtype = memory.index_dtype(max(n_stored, n_nodes))
@@ -82,12 +82,9 @@ class EdgePlanes:
         data = np.empty(n_stored, self.dtype)
         wide = index_dtype == np.int64
         arrays = indptr.view(np.uint8), indices.view(np.uint8), wide, data.view(np.uint8)
-        n_zeros = []
-
-        def fill(y0: int, y1: int) -> None:
-            n_zeros.append(_core.fill(self.bits, self._kernel, row_start, *arrays, y0, y1))
-
-        run(fill, *rows)
+        n_zeros: list[int] = []
+        fill = partial(_core.fill, self.bits, self._kernel, row_start, *arrays)
+        run(fill, *rows, consume=n_zeros.append)
         adjacency = csr_array((data, indices, indptr), shape=(n_nodes, n_nodes))
         adjacency.has_canonical_format = True
         return adjacency, sum(n_zeros)

@@ -5,6 +5,7 @@ A `GraphSpec` holds the image and the parameters of a graph, checked and laid ou
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -46,10 +47,8 @@ class GraphSpec:
     two_sigma2, mu : float
         ``2 sigma_f^2``, the divisor within the kernel's exponential, and ``sigma_f^2 / sigma_d^2``,
         the factor of the thresholds.
-    exact : bool
-        Whether float32 represents every product of feature differences exactly.
-    planes : (C, rows, stride) ndarray
-        The features with a border of NaN (feature planes in the C core's headers).
+    exact, planes
+        As `feature_planes` returns them.
     """
 
     def __init__(
@@ -138,16 +137,9 @@ def choose_edges(spec, executor, directed=False):
     if spec.kind == "bilateral":
         return _all_pairs(spec, executor)
     edges = new_edges(spec.image.shape, spec.window, spec.lines)
-    threshold = spec.thresholds(spec.window.far_delta)
-    pair_threshold = spec.thresholds(spec.window.pair_delta)
-
-    def prune(y0, y1):
-        _core.prune(edges, spec.window.core, spec.planes, pair_threshold, threshold, y0, y1)
-
-    def symmetrize(y0, y1):
-        _core.symmetrise(edges, y0, y1)
-
-    for sweep in (prune,) if directed else (prune, symmetrize):
+    thresholds = map(spec.thresholds, (spec.window.pair_delta, spec.window.far_delta))
+    prune = partial(_core.prune, edges, spec.window.core, spec.planes, *thresholds)
+    for sweep in (prune,) if directed else (prune, partial(_core.symmetrise, edges)):
         executor.run(sweep, spec.lines.height, spec.row_work, counts_as=len(spec.lines.rows))
     if not directed:
         edges.release_backward()
@@ -168,5 +160,5 @@ def _all_pairs(spec, executor):
     bits, valid = np.zeros((height, -(-width // 64) * 64), bool), spec.image.valid
     bits[spec.lines.rows, :width] = True if valid is None else valid.reshape(-1, width)
     valid = np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
-    executor.run(lambda y0, y1: _core.all_pairs(edges, valid, y0, y1), height, spec.row_work)
+    executor.run(partial(_core.all_pairs, edges, valid), height, spec.row_work)
     return edges

@@ -178,9 +178,6 @@ class _PlanarSystem:
         out = np.zeros_like(x)
         if self._matrix.nnz:
             rows = self._matrix.indptr, self._matrix.indices, self._matrix.data
-            self._executor.run(
-                lambda i0, i1: _core.planes(*rows, self._places, self._stiffness, x, out, i0, i1),
-                len(x),
-                self._width,
-            )
+            multiply = partial(_core.planes, *rows, self._places, self._stiffness, x, out)
+            self._executor.run(multiply, len(x), self._width)
         return self._unit * (self._problem.weight * out + self._data * x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -157,7 +158,8 @@ class _Flow:
         while error > problem.tol and count < problem.max_iterations:
             self._nodes(z, self._node_step, v, limits, x)
             older, age = age, (1 + math.sqrt(1 + 4 * age * age)) / 2
-            if self._advance(x, (older - 1) / age, u, v) > 0:
+            advance = partial(_core.variation_edges, self._edges, x, (older - 1) / age, u, v)
+            if self._sum(advance, self._n_edges).sum() > 0:
                 age = 1.0
             count += 1
             if count % _STEPS_PER_CHECK == 0:
@@ -175,9 +177,7 @@ class _Flow:
         """
         problem, missing = self._problem, ~self._problem.known
         self._nodes(z, self._node_step, u, limits, x)
-        parts = self._sum(
-            lambda e0, e1: _core.variation_gap(self._edges, x, u, e0, e1), self._n_edges
-        )
+        parts = self._sum(partial(_core.variation_gap, self._edges, x, u), self._n_edges)
         gap, variation = parts.reshape(-1, 2).sum(axis=0)
         if missing.any():  # optimal values lie in the range of the known ones
             inflow = np.empty_like(x)
@@ -193,19 +193,8 @@ class _Flow:
     def _nodes(
         self, z: Array, node_step: Array, flow: Array, limits: tuple[float, float], x: Array
     ) -> None:
-        self._sum(
-            lambda i0, i1: _core.variation_nodes(
-                self._edges, z, node_step, flow, *limits, x, i0, i1
-            ),
-            self._n,
-        )
-
-    def _advance(self, x: Array, momentum: float, u: Array, v: Array) -> float:
-        parts = self._sum(
-            lambda e0, e1: _core.variation_edges(self._edges, x, momentum, u, v, e0, e1),
-            self._n_edges,
-        )
-        return float(parts.sum())
+        work = partial(_core.variation_nodes, self._edges, z, node_step, flow, *limits, x)
+        self._sum(work, self._n)
 
     def _sum(self, work: Callable[[int, int], Any], count: int) -> Array:
         """Call ``work`` on chunks of nodes or edges; return its results, one for each chunk."""

@@ -10,6 +10,8 @@ some rows at a time.  Entries of volumes are always kept, because each order of 
 whole slices ahead, so that most rows would be in memory anyway.
 """
 
+from functools import partial
+
 import numpy as np
 
 from nnk_image import _core
@@ -45,9 +47,8 @@ class MatrixWeights:
         numbers[dy + border, dx + radius] = np.arange(len(dy))
         numbers = numbers.ravel()
 
-        def read(y0, y1):
-            _core.edges_of_csr(edges, self._indptr, indices, wide, border, radius, numbers, y0, y1)
-
+        matrix = self._indptr, indices, wide, border, radius, numbers
+        read = partial(_core.edges_of_csr, edges, *matrix)
         executor.run(read, lines.height, lines.width, counts_as=len(lines.rows))
 
     def fill(self, operator, y0, y1):
@@ -95,11 +96,7 @@ class BlockMatrix:
         self._inner = slice(self._pad, self._pad + self.width)  # the pixels of a padded row
         self._offsets = _all_offsets(window)
         self._before = before = np.empty((self.height, self.blocks + 1, 2), np.int32)
-        edges = weights.bits
-
-        def count(y0, y1):
-            _core.count_entries(edges, lanes, before, y0, y1)
-
+        count = partial(_core.count_entries, weights.bits, lanes, before)
         work = int(self.width * window.work)
         executor.run(count, self.height, work, counts_as=self.n_lines)
         of_rows = before[:, -1] + np.array([0, _PADDING_WEIGHTS], np.int64)  # entries, weights
@@ -179,6 +176,7 @@ class BlockMatrix:
         return rows[self._lines.rows, self._inner].reshape(self.shape)
 
     def _hold(self, n_rows):
+        """Allocate an operator with room for the entries of `n_rows` rows."""
         n_rows = min(n_rows, self.height)
         return self._new_operator(self._most * np.arange(n_rows)[:, None], self._most * n_rows)
 
@@ -199,21 +197,10 @@ class BlockMatrix:
         n_entries, n_weights = numbers.tolist()
         room = np.empty(1 + n_entries + -(-n_weights * self.dtype.itemsize // 8), np.uint64)
         weights = room[n_entries + 1 :].view(self.dtype)[:n_weights]
-        return _core.GridOperator(
-            self.width,
-            self.blocks,
-            self.stride,
-            self._pad,
-            self.border,
-            self.n_lines * self.width,
-            self._lines.radius,
-            *self._offsets,
-            self._lines.first_node,
-            self._before,
-            row_start,
-            room[: n_entries + 1],
-            weights.view(np.uint8),
-        )
+        layout = self.width, self.blocks, self.stride, self._pad, self.border
+        nodes = self.n_lines * self.width, self._lines.radius, *self._offsets
+        entries = self._before, row_start, room[: n_entries + 1], weights.view(np.uint8)
+        return _core.GridOperator(*layout, *nodes, self._lines.first_node, *entries)
 
     def _visit(self, work, executor):
         """Call ``work(operator, y0, y1)`` on chunks of rows, once their entries are filled in."""

@@ -10,6 +10,8 @@
                             adjoint if L is symmetric
 """
 
+from functools import partial
+
 import numpy as np
 
 from nnk_image import _core
@@ -114,10 +116,7 @@ class CsrRecurrence:
 
     def _step(self, scale, shift, older, x, images, c, clenshaw, executor):
         result = np.empty_like(x)
-        given = *self._laplacian, scale, shift, older, x, result, images, c, clenshaw
-
-        def work(first, last):
-            _core.csr_step(*self._rows, *given, first, last)
-
+        step = *self._laplacian, scale, shift, older, x, result, images, c, clenshaw
+        work = partial(_core.csr_step, *self._rows, *step)
         executor.run(work, len(x), self._work_of_node)
         return result

@@ -11,13 +11,7 @@ import numpy.typing as npt
 from scipy.fft import dctn
 
 from nnk_image.base.checks import check_count
-from nnk_image.base.image import (
-    Array,
-    Image,
-    check_image,
-    require_per_pixel,
-    spatial_shape,
-)
+from nnk_image.base.image import Array, Image, check_image, require_per_pixel, spatial_shape
 from nnk_image.graph.build import bilateral_graph, image_graph
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.spectral.block_gft import BLOCK_SIZES, as_blocks, block_gft
@@ -61,10 +55,7 @@ class EnergyCompaction:
 
     @property
     def normalized(self) -> dict[str, npt.NDArray[np.float64]]:
-        """Share of each band in the energy of all bands; compare these between graphs.
-
-        It is `energy` with each row divided by its sum: a dict by graph, (n_orders, n_bands).
-        """
+        """Share of each band in the energy of all bands: a dict by graph, (n_orders, n_bands)."""
         return {name: e / e.sum(axis=1, keepdims=True) for name, e in self.energy.items()}
 
     @property
@@ -230,14 +221,21 @@ def energy_compaction(
         if name not in graphs:
             raise ValueError(f"lmax has {name!r}, which is none of the graphs {', '.join(graphs)}")
     blocks = {} if block_size is None else _block_energies(signal, graphs, block_size, n_jobs)
-    options: dict[str, Any] = {"filters": filters, "n_scales": n_scales, "laplacian": laplacian}
-    options["n_jobs"] = n_jobs
     energy, designed = {}, {}
     for name, graph in graphs.items():
         end = lmax.get(name) if isinstance(lmax, Mapping) else lmax
-        options["lmax"] = "lanczos" if end is None else end
-        wavelets = SpectralGraphWavelets(graph, order=orders[0], **options)
-        energy[name], designed[name] = _energies(wavelets, signal, orders), wavelets.lmax
+        wavelets = SpectralGraphWavelets(
+            graph,
+            filters,
+            n_scales,
+            orders[0],
+            laplacian=laplacian,
+            lmax="lanczos" if end is None else end,
+            n_jobs=n_jobs,
+        )
+        bands = (wavelets.at_order(order).analyze(signal) for order in orders)
+        rows = [[_energy(band) for band in of_order] for of_order in bands]
+        energy[name], designed[name] = np.array(rows) / _energy(signal), wavelets.lmax
     n_edges = {name: graph.n_edges for name, graph in graphs.items()}
     return EnergyCompaction(orders, energy, n_edges, designed, **blocks)
 
@@ -294,11 +292,5 @@ def _check_graphs(graphs: Any, shape: tuple[int, ...]) -> Array | None:
     return np.logical_and.reduce(masks) if masks else None
 
 
-def _energies(wavelets: SpectralGraphWavelets, signal: Array, orders: tuple[int, ...]) -> Array:
-    """Return the energies of the bands divided by that of the signal: (n_orders, n_bands)."""
-
-    def energy(values: Array) -> float:
-        return float((values.astype(float) ** 2).sum())
-
-    rows = [[energy(band) for band in wavelets.at_order(m).analyze(signal)] for m in orders]
-    return np.array(rows) / energy(signal)
+def _energy(values: Array) -> float:
+    return float((values.astype(float) ** 2).sum())

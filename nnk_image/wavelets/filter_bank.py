@@ -1,6 +1,7 @@
 """Filter banks on [0, lmax] and their Chebyshev coefficients."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache, partial, reduce
 
 import numpy as np
@@ -21,19 +22,21 @@ _ANY_SIZE = ("abspline", "half_cosine", "itersine", "mexican_hat", "meyer", "sim
 DESIGNS = (*_ANY_SIZE, "expwin", "heat", "held", "papadakis", "regular", "simoncelli")
 
 
+@dataclass(frozen=True)
 class FilterBank:
     """Functions of the eigenvalue, one per band; `name` is the design, or 'custom'."""
 
-    def __init__(self, evaluate, n_bands, name):
-        self._evaluate = evaluate
-        self.n_bands = n_bands
-        self.name = name
+    functions: Callable[..., object] = field(
+        repr=False
+    )  # from n eigenvalues to (n_bands, n) values
+    n_bands: int
+    name: str
 
     def evaluate(self, eigenvalues):
         """Return checked values, (n_bands, n) at n eigenvalues or (n_bands,) at a single one."""
         shape = np.shape(eigenvalues)
         x = np.asarray(eigenvalues, float).ravel()
-        values = np.asarray(self._evaluate(x), float)
+        values = np.asarray(self.functions(x), float)
         if not np.isfinite(values).all():
             band, at = np.argwhere(~np.isfinite(values))[0]
             raise ValueError(
@@ -41,9 +44,6 @@ class FilterBank:
                 "finite on the whole interval"
             )
         return values.reshape(self.n_bands, *shape)
-
-    def __repr__(self):
-        return f"<FilterBank {self.name}, {self.n_bands} bands>"
 
 
 def design(filters, n_scales, lmax):
@@ -64,29 +64,28 @@ def design(filters, n_scales, lmax):
             "filters must be a design's name, a function of the eigenvalue or a list of them, "
             f"not {filters!r}"
         )
-    return FilterBank(partial(_values_of_all, tuple(filters)), len(filters), "custom")
+    return FilterBank(partial(_custom, tuple(filters)), len(filters), "custom")
 
 
-def _values_of_all(functions, x):
-    return [_values_of(band, function, x) for band, function in enumerate(functions)]
-
-
-def _values_of(band, function, x):
-    """Return the checked values of function number `band`: a real for each eigenvalue in x."""
-    try:
-        values = np.asarray(function(x))
-    except (TypeError, ValueError) as error:
-        error.add_note(
-            f"filter {band} must take an array of eigenvalues, not only a number: use functions "
-            "of numpy, such as np.where(x < 1, 1.0, 0.0) for a condition"
-        )
-        raise
-    if values.dtype.kind not in "buif" or values.shape not in ((), x.shape):
-        raise ValueError(
-            f"filter {band} gives {values.dtype} values of shape {values.shape} for eigenvalues "
-            f"of shape {x.shape}; it must return one real number for each"
-        )
-    return np.broadcast_to(values.astype(float), x.shape)
+def _custom(functions, x):
+    """Return the checked values of functions, one per band, at eigenvalues x."""
+    result = np.empty((len(functions), *x.shape))
+    for band, function in enumerate(functions):
+        try:
+            values = np.asarray(function(x))
+        except (TypeError, ValueError) as error:
+            error.add_note(
+                f"filter {band} must take an array of eigenvalues, not only a number: use "
+                "functions of numpy, such as np.where(x < 1, 1.0, 0.0) for a condition"
+            )
+            raise
+        if values.dtype.kind not in "buif" or values.shape not in ((), x.shape):
+            raise ValueError(
+                f"filter {band} gives {values.dtype} values of shape {values.shape} for "
+                f"eigenvalues of shape {x.shape}; it must return one real number for each"
+            )
+        result[band] = values
+    return result
 
 
 @lru_cache(maxsize=64)

@@ -102,14 +102,13 @@ class SpectralGraphWavelets:
 
     Notes
     -----
-    **lmax and bound.** The largest eigenvalue of a large graph is expensive to compute, and two
-    choices depend on it. `bound` is about safety: above it the polynomials grow without limit, so
-    it must not be below the largest eigenvalue. `lmax` is about design: it decides where bands
-    begin and end. By default both are the same bound, which is guaranteed but larger than the
-    largest eigenvalue, so that part of the highest band is empty. With ``lmax='lanczos'`` the bands
-    fit the spectrum closely; the end of the interval then rests on an estimate (30 Lanczos steps)
-    and is guaranteed only if `bound` is given too. To get the same result for a part of an image
-    as for the whole, give the `bound` of the whole.
+    **lmax and bound.** Above `bound` the polynomials grow without limit, so it must not be below
+    the largest eigenvalue. `lmax` decides where bands begin and end. By default both are the same
+    bound, which is guaranteed but larger than the largest eigenvalue, so that part of the highest
+    band is empty. With ``lmax='lanczos'`` the bands fit the spectrum closely; the end of the
+    interval then rests on an estimate (30 Lanczos steps) and is guaranteed only if `bound` is given
+    too. To get the same result for a part of an image as for the whole, give the `bound` of the
+    whole.
 
     **Masked pixels** have no edges, so that L is 0 there. They do not influence other pixels, but
     signals must be finite there too; set them to 0, for example.
@@ -190,10 +189,7 @@ class SpectralGraphWavelets:
         return self._apply(self._operator.analyze, signal, self.coefficients)
 
     def filter(self, image: npt.ArrayLike, response: Callable[[Array], npt.ArrayLike]) -> Array:
-        """Filter an image in the frequency domain of the graph.
-
-        The result is ``response(L) f``: each frequency of the image f is multiplied by the
-        response.
+        """Multiply each frequency of an image f by a response: ``response(L) f``.
 
         Parameters
         ----------
@@ -201,8 +197,7 @@ class SpectralGraphWavelets:
         response : callable
             Function that takes an array of n eigenvalues and returns an array of n factors, or one
             number, such as ``lambda x: np.exp(-x)``. It is approximated like the filters, by a
-            polynomial of degree `order` on [0, bound]. A weighted sum of bands is one such
-            function: it is faster than computing the bands and adding them up.
+            polynomial of degree `order` on [0, bound]. This is faster than adding up bands.
 
         Returns
         -------
@@ -294,8 +289,7 @@ class SpectralGraphWavelets:
         Returns
         -------
         A, B : float
-            Smallest and largest sum of the squared responses of all bands, on a fine grid of
-            eigenvalues.
+            Computed on a fine grid of eigenvalues.
         """
         check_choice("of", of, ("polynomials", "kernels"))
         evaluate = self.bank.evaluate if of == "kernels" else self.evaluate
