@@ -105,7 +105,7 @@ def progress_bar(text: str, visible: bool = True) -> Iterator[Callable[[float, f
 class RowExecutor:
     """Runs work on chunks of rows on `n_jobs` threads, as a context manager around a public call.
 
-    The threads live until the context ends; one that an error has interrupted can be used again.
+    The threads live until the context ends. It can be used again after an error.
     """
 
     def __init__(

@@ -54,16 +54,14 @@ def add_kernel(command: argparse.ArgumentParser) -> None:
     text = "window side (default: 11, of volumes 5, of four axes 3)"
     command.add_argument("--window", type=int, help=text)
     command.add_argument("--sigma-d", type=float, default=2.0, help="pixels (default: 2)")
-    command.add_argument(
-        "--sigma-f", type=float, help="in the file's own units (default: 10/255 of the range)"
-    )
+    text = "in the file's own units (default: 10/255 of the range)"
+    command.add_argument("--sigma-f", type=float, help=text)
 
 
 def add_jobs(command: argparse.ArgumentParser) -> None:
     """Add the option ``--jobs``."""
-    command.add_argument(
-        "--jobs", type=int, default=-1, metavar="N", help="threads (default: -1, all processors)"
-    )
+    text = "threads (default: -1, all processors)"
+    command.add_argument("--jobs", type=int, default=-1, metavar="N", help=text)
 
 
 def add_outputs(command: argparse.ArgumentParser, **about: str) -> None:
@@ -75,9 +73,8 @@ def add_outputs(command: argparse.ArgumentParser, **about: str) -> None:
 
 def add_overwrite(command: Any) -> None:
     """Add the option ``--overwrite``."""
-    command.add_argument(
-        "--overwrite", action="store_true", help="replace files that exist (default: refuse)"
-    )
+    text = "replace files that exist (default: refuse)"
+    command.add_argument("--overwrite", action="store_true", help=text)
 
 
 def say(text: str) -> None:

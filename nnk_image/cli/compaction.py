@@ -27,22 +27,13 @@ def add_command(commands: Any) -> None:
         "photos/ --orders 6 15 --json energy.json",
         "photos/ --orders 15 --blocks 8 --plot blocks.png",
     )
-    command.add_argument(
-        "images",
-        nargs="*",
-        metavar="IMAGE",
-        help="files, folders or patterns (default: the bundled images)",
-    )
+    add = command.add_argument
+    which = "files, folders or patterns (default: the bundled images)"
+    add("images", nargs="*", metavar="IMAGE", help=which)
     common.add_kernel(command)
-    command.add_argument(
-        "--orders",
-        type=int,
-        nargs="+",
-        default=[4, 6, 12, 15, 30],
-        metavar="M",
-        help="Chebyshev orders (default: 4 6 12 15 30)",
-    )
-    command.add_argument("--blocks", type=int, choices=(4, 8, 16, 32), help="also block transforms")
+    orders = "Chebyshev orders (default: 4 6 12 15 30)"
+    add("--orders", type=int, nargs="+", default=[4, 6, 12, 15, 30], metavar="M", help=orders)
+    add("--blocks", type=int, choices=(4, 8, 16, 32), help="also block transforms")
     curves = "picture of the curves (.png, .pdf, .svg)"
     common.add_outputs(command, json="all numbers as JSON", plot=curves)
     sources.add_max_pixels(command)

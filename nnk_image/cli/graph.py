@@ -29,9 +29,8 @@ def add_command(commands: Any) -> None:
         "volume.tif --spacing 3,1,1 --sigma-f 40 --out volume.npz",
     )
     command.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
-    command.add_argument(
-        "--kind", choices=BUILDERS, default="nnk", help="graph to build (default: nnk)"
-    )
+    kinds = "graph to build (default: nnk)"
+    command.add_argument("--kind", choices=BUILDERS, default="nnk", help=kinds)
     common.add_kernel(command)
     common.add_outputs(
         command,

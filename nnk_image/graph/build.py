@@ -154,8 +154,7 @@ def bilateral_graph(
 ) -> ImageGraph:
     """Build the graph of the bilateral filter: each pixel is linked to all others in its window.
 
-    It is the reference for `image_graph`, which keeps some of these edges with the same weights:
-    of photographs about 6 % in the default window of 11 x 11 pixels, and more in a smaller one.
+    It is the reference for `image_graph`, which keeps some of these edges with the same weights.
 
     Parameters
     ----------

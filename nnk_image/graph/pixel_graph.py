@@ -70,9 +70,8 @@ class ImageGraph:
     def adjacency(self) -> csr_array:
         """Weights of the edges as an (N, N) scipy.sparse.csr_array, made when it is first used.
 
-        Nodes are numbered in row-major order: the pixel at (row, column) is node
-        ``row * W + column``, and for a volume ``array.ravel()[i]`` is the value at node i. Entry
-        (i, j) is the weight of the edge between the pixels i and j. The matrix is symmetric unless
+        Nodes are numbered in row-major order: ``image.ravel()[i]`` is the value at node i, and the
+        pixel at (row, column) is node ``row * W + column``. The matrix is symmetric unless
         `directed`; it has sorted columns, no explicit zeros and no self loops. Rows of masked
         pixels are empty.
 
@@ -112,8 +111,7 @@ class ImageGraph:
     def degrees(self) -> Array:
         """Degree of each pixel: ndarray of the image's shape, and of the type of the weights.
 
-        It is the sum of the pixel's row of `adjacency`: for a directed graph, over the neighbors
-        that it chose itself. Masked pixels have 0.
+        It is the sum of the pixel's row of `adjacency`. Masked pixels have 0.
         """
         return laplacian.degrees(self.adjacency).reshape(self.shape)
 
@@ -121,9 +119,8 @@ class ImageGraph:
     def neighbor_counts(self) -> Array:
         """Number of neighbors of each pixel: ndarray of integers, of the image's shape.
 
-        It is the number of entries in the pixel's row of `adjacency`: for a directed graph, of the
-        neighbors that it chose itself. Masked pixels have 0. The dtype is that of the indices of
-        `adjacency`: int32, or int64 for very large graphs.
+        It is the number of entries in the pixel's row of `adjacency`. Masked pixels have 0. The
+        dtype is that of the matrix's indices: int32, or int64 for very large graphs.
         """
         return np.diff(self.adjacency.indptr).reshape(self.shape)
 
@@ -183,10 +180,9 @@ class ImageGraph:
         Returns
         -------
         edge_index : (2, E) int64 ndarray
-            Row 0 holds the node where each edge starts, row 1 the node where it ends, numbered as
-            in `adjacency`.  Edges lead from a pixel's neighbors to the pixel, so that a layer that
-            sums weighted messages multiplies by `adjacency`.  An undirected edge is listed in both
-            directions, so that E is twice `n_edges`; edges are sorted by their ends.
+            Start and end of each edge, numbered as in `adjacency` and sorted by the ends. Edges
+            lead from a pixel's neighbors to the pixel, so that a layer that sums weighted messages
+            multiplies by `adjacency`. An undirected edge is listed in both directions.
         edge_weight : (E,) ndarray of float32 or float64
             Weight of each edge, as a copy.
 
@@ -206,10 +202,9 @@ class ImageGraph:
     def to_networkx(self) -> networkx.Graph:
         """Convert to a ``networkx.Graph``, or a ``networkx.DiGraph`` if the graph is directed.
 
-        Nodes are the integers from 0 to N - 1, numbered in row-major order as in `adjacency`;
-        masked pixels are nodes without edges. Each edge has the attribute 'weight', a float. In a
-        DiGraph, edges lead from each pixel to the neighbors that it chose. ImportError if networkx
-        is not installed.
+        Nodes are numbered as in `adjacency`; masked pixels are nodes without edges. Each edge has
+        the attribute 'weight', a float. In a DiGraph, edges lead from each pixel to the neighbors
+        that it chose. ImportError if networkx is not installed.
         """
         with needing("to_networkx needs networkx", "networkx"):
             import networkx
@@ -224,14 +219,13 @@ class ImageGraph:
         Parameters
         ----------
         path : str or path-like
-            File to write, under exactly this name: no suffix is added. An existing file is replaced
-            once the new one is complete.
+            File to write; no suffix is added. An existing file is replaced once the new one is
+            complete.
 
         Raises
         ------
         ValueError
-            If the folder does not exist, or if the name ends in ``.mat``; the message says how to
-            write a MATLAB file.
+            If the file cannot be written, or its name ends in ``.mat``.
         """
         write_graph(self, path)
 

@@ -38,8 +38,6 @@ class GraphSpec:
 
     Attributes
     ----------
-    kind, spacing
-        As given.
     side : int or tuple of int
         Side of the window in pixels.
     lines : Lines

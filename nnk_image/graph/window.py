@@ -127,20 +127,12 @@ def _window(radii, spacing, strides, border):
     starts, pruners = _pairs(np.sort(squares, kind="stable"), delta, near)
     rows = np.array(strides)
     all_dy, dy = ((o[:, :-1] @ rows).astype(np.int32) for o in (offsets, forward))
-    core = _core.Window(
-        border,
-        radii[-1],
-        near,
-        all_dy,
-        np.ascontiguousarray(offsets[:, -1]),
-        (order - len(forward)).astype(np.int32),  # numbers of `plane` in nnk_window
-        starts,
-        pruners,
-    )
+    all_dx, dx = (np.ascontiguousarray(o[:, -1]) for o in (offsets, forward))
+    plane = (order - len(forward)).astype(np.int32)  # as in nnk_window
+    core = _core.Window(border, radii[-1], near, all_dy, all_dx, plane, starts, pruners)
     candidates = np.repeat(np.arange(len(offsets)), np.diff(starts))
     pair_delta, max_delta = delta[pruners, candidates], delta.max(initial=0).item()
     far_delta = np.arange(max_delta + 1 if near < len(offsets) else 1)
-    dx = np.ascontiguousarray(forward[:, -1])
     return Window(radii, spacing, offsets, forward, dy, dx, pair_delta, far_delta, max_delta, core)
 
 

@@ -62,8 +62,7 @@ def show(
     **options: Any,
 ) -> AxesImage:
     """Draw an image without ticks; color images are scaled to 0 to 1, as matplotlib needs them."""
-    low, high = value_range
-    shape = np.shape(image)
+    (low, high), shape = value_range, np.shape(image)
     if len(shape) != 2 and (len(shape) != 3 or shape[2] not in (3, 4)):
         raise ValueError(
             f"images to draw have shape (H, W), or (H, W, 3) in color, not {shape}; "

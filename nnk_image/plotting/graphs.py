@@ -73,16 +73,14 @@ def plot_neighbors(
     crop = tuple(slice(max(0, at - radius), at + radius + 1) for at in (row, column))
     ax = one_axes(ax)
     _show_crop(ax, image, graph, _check_crop(crop, graph.shape))
-    links = graph.adjacency[[row * width + column]]
+    node = row * width + column
+    links = graph.adjacency[[node]]
     rows, columns = np.divmod(links.indices, width)
-    strength = _strength(links.data)
-    ends = np.stack([columns, rows], axis=1)
-    segments = np.stack([np.broadcast_to((column, row), ends.shape), ends], axis=1)
-    color = COLORS[graph.kind]
-    ax.scatter(columns, rows, s=6 + 40 * strength, color=color, zorder=3)
+    sizes = 6 + 40 * _strength(links.data)
+    ax.scatter(columns, rows, s=sizes, color=COLORS[graph.kind], zorder=3)
     ax.scatter(column, row, s=70, color="gold", edgecolor="black", zorder=4)
     ax.set_title(f"{graph.kind}: {len(rows)} neighbors", fontsize="medium")
-    _add_lines(ax, segments, strength, color, 2.0)
+    _add_links(ax, graph, np.full_like(links.indices, node), links.indices, links.data, 2.0)
     return ax
 
 
@@ -123,10 +121,8 @@ def plot_graph(
         )
     ax = one_axes(ax)
     _show_crop(ax, image, graph, crop)
-    corner = crop[1].start, crop[0].start
-    ends = [np.divmod(nodes, pixels.shape[1])[::-1] for nodes in (pairs.row, pairs.col)]
-    segments = np.stack([np.stack(end, axis=1) + corner for end in ends], axis=1)
-    _add_lines(ax, segments, _strength(pairs.data), COLORS[graph.kind], 1.2)
+    starts, ends = pixels.ravel()[pairs.row], pixels.ravel()[pairs.col]
+    _add_links(ax, graph, starts, ends, pairs.data, 1.2)
     return ax
 
 
@@ -210,10 +206,15 @@ def _strength(weights: Array) -> Array:
     return np.sqrt(weights / weights.max()) if len(weights) else weights
 
 
-def _add_lines(ax: Axes, segments: Array, strength: Array, color: str, width: float) -> None:
-    """Draw links as lines, the stronger ones less transparent."""
+def _add_links(
+    ax: Axes, graph: ImageGraph, starts: Array, ends: Array, weights: Array, width: float
+) -> None:
+    """Draw links between nodes as lines, the stronger ones less transparent."""
     from matplotlib.collections import LineCollection
 
-    alpha = np.clip(strength, 0.05, 1) if len(strength) else None
+    places = (np.divmod(nodes, graph.shape[1])[::-1] for nodes in (starts, ends))
+    segments = np.stack([np.stack(place, axis=1) for place in places], axis=1)
+    alpha = np.clip(_strength(weights), 0.05, 1) if len(weights) else None
+    color = COLORS[graph.kind]
     lines = LineCollection(list(segments), colors=color, alpha=alpha, linewidths=width)
     ax.add_collection(lines, autolim=False)

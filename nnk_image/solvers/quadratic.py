@@ -52,9 +52,9 @@ def smooth(
         all channels. Default: everywhere.
     start : SolverInfo or array_like of the signal's shape, optional
         First guess of the result, finite; or the `SolverInfo` of an earlier call with the same
-        graph and number of channels, to continue from there. It changes how many iterations are
-        needed, and the result only at nodes without a path to a known node: they are smoothed from
-        it, or keep it without links. Default: the known values, and their mean at all other nodes.
+        graph and number of channels, to continue from there. It changes the result only at nodes
+        without a path to a known node: they are smoothed from it, or keep it without links.
+        Default: the known values, and their mean at all other nodes.
     tol : float
         Stop when the residual of the equations, each divided by its diagonal entry, relative to
         that of a zero signal, is at most this; default 1e-6.
@@ -64,8 +64,7 @@ def smooth(
         Largest number of threads; None (default) is 1, -1 all processors. Results do not depend on
         it.
     return_info : bool
-        True also returns a `SolverInfo`: number of iterations, error, and convergence. Default
-        False.
+        True also returns a `SolverInfo`; default False.
 
     Returns
     -------
@@ -177,12 +176,5 @@ def _preconditioner(least: float) -> Array:
         x = 1 + t
         return 1 - chebyshev.chebval((2 + low - 2 * x) / (2 - low), peak) / at_zero
 
-    def quotient(t: Any) -> Any:
-        return product(t) / (1 + t)
-
-    return np.stack(
-        [
-            np.append(chebyshev.chebinterpolate(quotient, _DEGREE - 1), 0),
-            chebyshev.chebinterpolate(product, _DEGREE),
-        ]
-    )
+    quotient = chebyshev.chebinterpolate(lambda t: product(t) / (1 + t), _DEGREE - 1)
+    return np.stack([np.append(quotient, 0), chebyshev.chebinterpolate(product, _DEGREE)])

@@ -137,8 +137,8 @@ def energy_compaction(
     """Measure how much of an image's energy each spectral graph wavelet band holds.
 
     The energy is the sum of the squares of all pixels after the mean is subtracted. The more of it
-    lies in the lowest bands, the better the graph fits the image: this is energy compaction. By
-    default, the sparse NNK graph is compared with the full bilateral graph.
+    lies in the lowest bands, the better the graph fits the image. By default, the sparse NNK graph
+    is compared with the full bilateral graph.
 
     Parameters
     ----------
@@ -180,9 +180,8 @@ def energy_compaction(
 
     Notes
     -----
-    The energies of all bands do not add up to that of the image (the wavelets are not a tight
-    frame), and their sum differs between orders and graphs.  So compare shares of the sum:
-    `EnergyCompaction.normalized` or `EnergyCompaction.cumulative`.
+    The energies of all bands do not add up to that of the image, because the wavelets are not a
+    tight frame, and their sum differs between orders and graphs. So compare shares of the sum.
 
     References
     ----------

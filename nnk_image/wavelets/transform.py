@@ -169,9 +169,8 @@ class SpectralGraphWavelets:
         Parameters
         ----------
         image : array_like of `shape`, or with one more, last axis of channels
-            Values of any real dtype and in any units, converted to `dtype`. They must be finite,
-            and at most the square root of the largest number of `dtype`. Channels are transformed
-            one by one.
+            Values in any units and of any real dtype, finite, at most the square root of the
+            largest number of `dtype`. Channels are transformed one by one.
 
         Returns
         -------
@@ -243,9 +242,9 @@ class SpectralGraphWavelets:
     def reconstruct(self, coefficients: npt.ArrayLike) -> Array:
         """Compute the image from its wavelet coefficients: the inverse of `analyze`.
 
-        If the coefficients were changed, no image may have exactly these. The result is then the
-        image whose coefficients are closest in the sense of least squares (for the random-walk and
-        the regularized Laplacian in the inner product of `synthesize`).
+        If no image has exactly these coefficients, the result is the one whose coefficients are
+        closest in the sense of least squares (for the random-walk and the regularized Laplacian in
+        the inner product of `synthesize`).
 
         Parameters
         ----------
@@ -264,9 +263,8 @@ class SpectralGraphWavelets:
 
         Notes
         -----
-        The inverse, ``(sum_s g_s(L)^2)^-1 sum_s g_s(L) c_s``, is itself a smooth function of the
-        Laplacian: it is applied as one polynomial whose series has converged to rounding, without
-        iterations.
+        The inverse of ``sum_s g_s(L)^2`` is itself a smooth function of the Laplacian. It is
+        applied after `synthesize`, as one polynomial whose series has converged to rounding.
         """
         inverse = filter_bank.inverse_coefficients(self.coefficients, self.dtype)
         return self._apply(self._operator.analyze, self.synthesize(coefficients), inverse[None])[0]
@@ -275,10 +273,9 @@ class SpectralGraphWavelets:
         """Return the smallest and the largest total energy of the bands, for an image of energy 1.
 
         These are the frame bounds A and B: ``A |f|^2 <= sum_s |g_s(L) f|^2 <= B |f|^2``. If they
-        are equal, the frame is tight: the energies of the bands add up to A times that of the
-        image, and can be compared between graphs. For the random-walk and the regularized
-        Laplacian, this holds for energies weighted by the degrees (regularized: by degrees plus
-        tau), ``|f|^2 = sum_i d_i f_i^2``, and not for plain sums of squares.
+        are equal, the frame is tight, and energies of bands can be compared between graphs. For the
+        random-walk and the regularized Laplacian, energies are weighted by the degrees
+        (regularized: by degrees plus tau): ``|f|^2 = sum_i d_i f_i^2``.
 
         Parameters
         ----------
