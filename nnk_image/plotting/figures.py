@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.extras import needing
+from nnk_image.base.image import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,6 +52,11 @@ def value_range_of(image: npt.ArrayLike) -> tuple[float, float]:
     """Return the smallest and the largest finite value; 0 and 1 if there is none."""
     values = np.ma.masked_invalid(image).compressed()
     return (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+
+
+def finite(values: Array) -> Array:
+    """Return the values in float32 or more, NaN where they are not finite."""
+    return np.where(np.isfinite(values), values, np.float32(np.nan))
 
 
 def show(

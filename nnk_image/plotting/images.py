@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import plain_array
-from nnk_image.plotting.figures import row_of_axes, show, value_range_of
+from nnk_image.plotting.figures import finite, row_of_axes, show, value_range_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,7 @@ def plot_comparison(
         `clean`, or of the first image if `clean` is not given, among finite values.
     clean : array_like, optional
         The image without noise. Titles then show the root mean square errors, without pixels that
-        are NaN or masked.
+        are not finite or masked.
     difference : bool
         True also draws the difference of the last image from `clean`, or from the first image if
         `clean` is not given; default False.
@@ -72,7 +72,7 @@ def plot_comparison(
         if any(array.shape != reference.shape for array in arrays):
             shapes = " and ".join(str(array.shape) for array in (*arrays, reference))
             raise ValueError(f"images to compare must have the same shape, got {shapes}")
-        errors = [array - reference for array in arrays]
+        errors = [finite(array) - finite(reference) for array in arrays]
         rms = [float(np.sqrt(np.nanmean(error**2))) for error in errors]
     if clean is not None:
         titles = [f"{title}: error {value:.3g}" for title, value in zip(titles, rms, strict=True)]

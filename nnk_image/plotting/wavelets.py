@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import plain_array
-from nnk_image.plotting.figures import COLORS, row_of_axes, show, value_range_of
+from nnk_image.base.image import Array
+from nnk_image.plotting.figures import COLORS, finite, row_of_axes, show, value_range_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +26,8 @@ def plot_bands(
     Parameters
     ----------
     coefficients : (n_bands, H, W) array_like
-        As returned by `SpectralGraphWavelets.analyze`; entries that are NaN or masked stay blank.
+        As returned by `SpectralGraphWavelets.analyze`; entries that are not finite or masked stay
+        blank.
     axes : sequence of matplotlib.axes.Axes, optional
         One per band. Default: a new figure.
     limits : sequence of float, optional
@@ -47,8 +49,8 @@ def plot_bands(
     >>> len(nnk_image.plotting.plot_bands(wavelets.analyze(image - image.mean())))
     7
     """
-    coefficients = plain_array(coefficients)
-    if coefficients.ndim != 3:
+    coefficients = finite(plain_array(coefficients))
+    if coefficients.ndim != 3 or not coefficients.size:
         raise ValueError(
             f"coefficients must have shape (n_bands, H, W), got {coefficients.shape}; give those "
             "of one channel"
@@ -95,11 +97,11 @@ def plot_compaction(
     ['order 6', 'order 15']
     """
     results = results if isinstance(results, Sequence) else [results]
-    described = [(r.orders, list(r.energy), list(r.blocks)) for r in results]
+    described = [(r.orders, _lengths(r.energy), _lengths(r.blocks)) for r in results]
     if not results or any(d != described[0] for d in described):
         raise ValueError(
-            "results must be of one or more images, all with the same orders, graphs and blocks; "
-            f"given are (orders, graphs, blocks) {described}"
+            "results must be of one or more images, all with the same orders, graphs, bands and "
+            f"blocks; given are (orders, bands of graphs, coefficients of blocks) {described}"
         )
     first = results[0]
     number = len(first.orders) + bool(first.blocks)
@@ -123,3 +125,7 @@ def plot_compaction(
         row[-1].set(title="blocks, graph given", xlabel="part of the coefficients kept")
         row[-1].legend(title="coding gain", fontsize="small")
     return row
+
+
+def _lengths(parts: Mapping[str, Array]) -> dict[str, int]:
+    return {name: part.shape[-1] for name, part in parts.items()}

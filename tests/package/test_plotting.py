@@ -128,8 +128,16 @@ def test_no_results_and_results_of_different_graphs_are_refused():
     one = energy_compaction(IMAGE, image_graph(IMAGE, 5), orders=[4])
     other = energy_compaction(IMAGE, bilateral_graph(IMAGE, 5), orders=[4])
     for results in ([], [one, other]):
-        with pytest.raises(ValueError, match="the same orders, graphs and blocks"):
+        with pytest.raises(ValueError, match="the same orders, graphs, bands and blocks"):
             plot_compaction(results)
+
+
+@pytest.mark.parametrize(("name", "values"), [("n_scales", (3, 6)), ("block_size", (2, 3))])
+def test_results_of_different_bands_or_blocks_are_refused(name, values):
+    graph = image_graph(IMAGE, 5)
+    results = [energy_compaction(IMAGE, graph, orders=[4], **{name: v}) for v in values]
+    with pytest.raises(ValueError, match="the same orders, graphs, bands and blocks"):
+        plot_compaction(results)
 
 
 # --- images ------------------------------------------------------------------------------
@@ -514,3 +522,18 @@ def test_noise_of_volumes_is_drawn_in_the_middle_plane(figure):
     ]
     np.testing.assert_array_equal(shown[0], shown[1])
     np.testing.assert_array_equal(shown[2], models[2].levels[1])
+
+
+def test_values_that_are_not_finite_stay_blank():
+    noisy = np.random.default_rng(0).random((12, 13))
+    noisy[0, 0] = np.inf
+    clean = np.where(np.isfinite(noisy), noisy + 0.5, 0)
+    axes = plotting.plot_comparison({"noisy": noisy}, clean=clean, difference=True)
+    assert axes[0].get_title() == "noisy: error 0.5"
+    assert axes[1].images[0].get_clim() == pytest.approx((-0.75, 0.75))
+    bands = np.full((2, 12, 13), 60000, np.float16)
+    bands[:, 0, 0] = np.inf
+    axes = plotting.plot_bands(bands)
+    assert axes[1].images[0].get_clim() == (-60000, 60000)
+    with pytest.raises(ValueError, match=r"must have shape \(n_bands, H, W\), got \(0, 12, 13\)"):
+        plotting.plot_bands(bands[:0])
