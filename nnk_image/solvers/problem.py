@@ -146,10 +146,11 @@ class Problem:
                 stacklevel=3,
             )
         elif not report.converged and report.error > _ROUGH:
+            finer = "" if self.values.dtype == np.float64 else ", or a signal of float64"
             warnings.warn(
                 f"rounding stopped the iterations at an error of {report.error:.1e}, not "
-                f"tol={self.tol:.1e}; give a smaller strength, stronger links of unknown nodes, "
-                "or a signal of float64",
+                f"tol={self.tol:.1e}; give a smaller strength or stronger links of unknown "
+                f"nodes{finer}",
                 stacklevel=3,
             )
         return (signal, report) if return_info else signal

@@ -501,12 +501,15 @@ def test_numbers_whose_squares_overflow_are_refused(solver, change):
 
 
 @pytest.mark.parametrize("solver", [smooth, gglr])
-def test_result_limited_by_rounding_is_warned_about(solver):
-    noisy = photograph()[0][:9, :12]
-    noisy = noisy.astype(np.float32)
+@pytest.mark.parametrize(
+    ("dtype", "strength", "cure"),
+    [(np.float32, 1e5, "links of unknown nodes, or a signal of float64$"), (float, 1e20, "nodes$")],
+)
+def test_result_limited_by_rounding_is_warned_about(solver, dtype, strength, cure):
+    noisy = photograph()[0][:9, :12].astype(dtype)
     graph = nnk_image.image_graph(noisy, sigma_f=40)
-    with pytest.warns(UserWarning, match="rounding stopped .* smaller strength, .* or .* float64"):
-        solver(graph, noisy, 1e5, max_iterations=100_000)
+    with pytest.warns(UserWarning, match=f"rounding stopped .* smaller strength or .*{cure}"):
+        solver(graph, noisy, strength, max_iterations=100_000)
 
 
 def test_a_huge_strength_in_float32_leaves_the_mean():
