@@ -264,7 +264,7 @@ def _check_axes(shape: tuple[int, ...], channel_axis: Any) -> int | None:
 def _check_mask(mask: Any, shape: tuple[int, ...]) -> Bools | None:
     if mask is None:
         return None
-    valid = np.asarray(mask).copy()
+    valid = np.array(np.ma.filled(mask, False))  # masked entries of the mask are not valid
     if valid.dtype != bool:
         raise TypeError(
             f"mask must be boolean (True: the pixel takes part), not {valid.dtype}: mask > 0"

@@ -242,7 +242,7 @@ def known_channels(name: str, signal: Array, known: Array, graph: Graph) -> Arra
 
 def check_known(known: npt.ArrayLike, graph: Graph, n: int) -> Array:
     """Return the nodes whose values are known, (N,) bool, at least one of them True."""
-    mask = np.asarray(known)
+    mask = np.asarray(np.ma.filled(known, False))
     if mask.dtype != bool:
         raise TypeError(f"known must be a boolean array, True for known values, not {mask.dtype}")
     mask = node_values("known", mask, graph, n, channels=False).ravel()

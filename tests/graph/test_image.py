@@ -240,6 +240,14 @@ def test_bad_masks_are_refused(image, build):
         build(np.ma.masked_all(GRAY.shape))
 
 
+@both
+def test_masked_entries_of_a_mask_are_not_valid(build):
+    """Such a mask is what comparing a masked array gives: masked > 0.2."""
+    mask = np.ma.masked_array(GRAY, GRAY > 0.8) > 0.2
+    graph = build(GRAY, mask=mask)
+    np.testing.assert_array_equal(graph.valid, (GRAY > 0.2) & (GRAY <= 0.8))
+
+
 # --- parameters --------------------------------------------------------------------------
 
 

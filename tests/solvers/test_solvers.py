@@ -559,3 +559,11 @@ def test_interpolate_refuses_transposed_images():
     for arrays in ((noisy.T, known), (noisy, known.T)):
         with pytest.raises(ValueError, match=TRANSPOSED):
             interpolate(graph, *arrays)
+
+
+@pytest.mark.parametrize("solver", [smooth, total_variation])
+def test_masked_entries_of_known_are_not_known(solver):
+    known = np.ma.masked_array([True, True, True], [False, True, False])
+    signal = np.array([1.0, 50, 1])
+    found = solver(grid_graph((1, 3)), signal, 0.1, known=known)
+    np.testing.assert_allclose(found, 1, rtol=1e-5)
