@@ -167,7 +167,7 @@ def _distinct_channels(image: Image) -> tuple[Image | None, list[int], list[floa
     It is None if all channels are constant. The second value holds the index of each channel in it,
     or -1 for a constant one; the third, the values of the constant channels.
     """
-    values = image.pixels if image.valid is None else image.pixels[image.valid]
+    values = image.pixels[image.inside]
     sources = channel_sources(keys := channel_keys(values))
     constant = [value for same, value in keys if same]
     kept = sorted({*sources} - {-1})
@@ -292,7 +292,7 @@ def _is_counts(image: Image) -> bool:
 
     Counts may be constant despite noise.
     """
-    values = few_values(image.pixels if image.valid is None else image.pixels[image.valid])
+    values = few_values(image.pixels[image.inside])
     steps: Any = [] if values is None else np.diff(values[:3].astype(float))
     return len(steps) == 2 and bool(np.isclose(*steps))
 
