@@ -21,10 +21,9 @@ _STEPS = 4, 2, 1  # possible distances of blocks in pixels; the first with enoug
 _ENOUGH_BLOCKS, _MOST_BLOCKS = 2_000, 17_000  # if there would be more, they are farther apart
 _FEWEST = 16  # least number of blocks that are selected, if there are so many
 _MOST_UNUSABLE, _RAISED_MOST_UNUSABLE, _LOW_QUANTILE = 0.05, 0.5, 0.1
-"""Largest share of values in a block that is used that are masked or clipped at white. If less than
-a tenth of the blocks comply, it is raised until a tenth does, up to the second number. The first
-number is also the largest share of pixels of constant areas, which show no noise; there it is not
-raised."""
+"""Largest share of masked values and values clipped at white in a block. If less than a tenth of
+the blocks comply, it is raised until a tenth does, up to the second number. The first number is
+also the largest share of pixels of constant areas, which show no noise; there it is not raised."""
 
 _MOST_DARK = 0.5  # largest share of values clipped at black in a block, in any channel
 _MOST_CLIPPED, _LEAST_VARIANCE = 0.75, 0.15
@@ -114,8 +113,8 @@ def coefficients_of_blocks(channels, usable, constant, dark):
     The coefficients are those of the opponent channels of `cosine_matrix`. `channels` holds the (C,
     H, W) channels of the image, `usable` (H, W) shares of the channels that are neither masked nor
     clipped at white, `constant` (H, W) bools: pixels of constant areas, and `dark` (C, H, W) shares
-    of pixels clipped at black. There, noise is often strongest; what clipping has taken from it is
-    added again.
+    of pixels clipped at black. There, noise is often strongest; the coefficients are raised by as
+    much as clipping has weakened it.
     """
     area = usable[~constant].sum()
     step = next((n for n in _STEPS if area >= _ENOUGH_BLOCKS * n**2), _STEPS[-1])
