@@ -10,7 +10,6 @@ WEIGHTS = (4.2, 2.48, -2.79, -2.15, 1.24, -2.55)
 
 CLEAR = 0.6 * MOST  # factor above which noise is clearly there
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
-_LEAST_TRUST = 0.05  # least share of the white part that counts as noise
 _TYPICAL_CHROMA = 0.22  # level of the chroma, relative to the luminance, for which its feature is 0
 _LEAST_SHARE = 0.02  # least share of a variance that counts as beyond white noise
 _FEWEST_BLOCKS = 16  # least number that may be text: in fewer, one edge has two values too
@@ -73,11 +72,8 @@ def two_values(scales):
 
 
 def white_trust(scales):
-    """Return the share of the white part that is noise: less where strong texture is in it too."""
-    full = scales[0]
-    strength = min(1.0, _strength(full.typical_white.mean(), full.contrast))
-    texture = min(1 - _LEAST_TRUST, share_of_texture(full.elasticity[2]))
-    return 1 - strength * float(texture)
+    """Return the share of the white part that is noise, and not texture, by its elasticity."""
+    return 1 - float(share_of_texture(scales[0].elasticity[2]))
 
 
 def _strength(variance, contrast):
