@@ -14,8 +14,7 @@ from graph_checks import (
     every_kind,
 )
 from hypothesis import given, settings
-from random_images import images, masked_images, options, sigmas_d, sigmas_f, windows
-from scipy.sparse import csr_array, diags_array, eye_array, kron
+from random_images import masked_images, options, sigmas_d, sigmas_f, windows
 
 from nnk_image import bilateral_graph, image_graph
 
@@ -74,7 +73,7 @@ def test_bilateral_graphs_match_the_authors_code(name, simd):
 
 @pytest.mark.parametrize("window", [3, 5, 7, 9])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])
-@pytest.mark.parametrize("channels", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("channels", [1, 3, 5])
 def test_images_match_brute_force(channels, dtype, window):
     rng = np.random.default_rng(channels)
     image = rng.integers(0, 256, (12, 14, channels)) // 17 * 17
@@ -84,7 +83,7 @@ def test_images_match_brute_force(channels, dtype, window):
 
 
 @settings(max_examples=150)
-@given(masked_images(), windows, sigmas_d, sigmas_f)
+@given(masked_images(widths=(1, 18)), windows, sigmas_d, sigmas_f)
 def test_random_images_match_brute_force(masked, window, sigma_d, sigma_f):
     image, valid = masked
     assert_matches_brute_force(image, window, sigma_d, sigma_f, valid)
@@ -96,6 +95,8 @@ def test_large_windows_match_brute_force(window):
     image = rng.integers(0, 12, (15, 23)) * 20
     assert_matches_brute_force(image.astype(np.uint8), window, 2.0, 10.0)
     assert_matches_brute_force(image + rng.normal(0, 9, image.shape), window, 3.0, 30.0)
+    noise = rng.normal(0, 20, (15, 23, 5))  # many far neighbors remain, and prune each other
+    assert_matches_brute_force(noise, window, 8.0, 70.0)
 
 
 # --- invariants --------------------------------------------------------------------------
@@ -120,7 +121,7 @@ def test_moving_the_image_permutes_the_graph(image, build, move):
 
 @every_kind
 @pytest.mark.parametrize("window", [5, 11, 13])
-@pytest.mark.parametrize("width", [2, 4, 8, 9, 16, 17, 32])
+@pytest.mark.parametrize("width", [2, 8, 9, 17, 32])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_strip_has_the_same_graph_as_within_a_wide_image(build, window, width, dtype):
     """In narrow images several rows are pruned at once, in wide images one row at a time."""
@@ -155,32 +156,16 @@ def test_signs_offsets_and_scales_do_not_matter(image, build):
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
-@pytest.mark.parametrize("window", [3, 5, 9, 13, 33, 63])
+@pytest.mark.parametrize("window", [3, 9, 13, 33, 63])
 def test_a_constant_image_gives_the_grid(window, dtype):
-    height, width = 6, 9
-    down, right = (diags_array([1.0, 1.0], offsets=[-1, 1], shape=(n, n)) for n in (height, width))
-    grid = csr_array(kron(down, eye_array(width)) + kron(eye_array(height), right))
+    y, x = np.divmod(np.arange(54), 9)
+    grid = abs(y[:, None] - y) + abs(x[:, None] - x) == 1
     for directed in (True, False):
-        graph = image_graph(
-            np.full((height, width), 7, dtype), window, 1.5, 10.0, directed=directed
-        )
-        adjacency = graph.adjacency
-        assert ((adjacency > 0) != (grid > 0)).nnz == 0
+        image = np.full((6, 9), 7, dtype)
+        adjacency = image_graph(image, window, 1.5, 10.0, directed=directed).adjacency
+        np.testing.assert_array_equal(adjacency.toarray() > 0, grid)
         eps = np.finfo(adjacency.dtype).eps
         np.testing.assert_allclose(adjacency.data, np.exp(-1 / 4.5), rtol=eps)
-
-
-@settings(max_examples=60)
-@given(images(widths=(1, 70)), windows, sigmas_d, sigmas_f)
-def test_undirected_graph_is_the_union_with_bilateral_weights(image, window, sigma_d, sigma_f):
-    given = options(image, window=window, sigma_d=sigma_d, sigma_f=sigma_f)
-    undirected = image_graph(image, **given).adjacency
-    directed = image_graph(image, **given, directed=True).adjacency
-    bilateral = bilateral_graph(image, **given).adjacency
-    assert_symmetric(undirected)
-    assert_symmetric(bilateral)
-    assert (directed.maximum(directed.T) != undirected).nnz == 0
-    assert (bilateral.multiply(undirected > 0) != undirected).nnz == 0
 
 
 # --- masked pixels -----------------------------------------------------------------------
@@ -208,11 +193,8 @@ def test_masked_arrays_hide_their_pixels():
     both = image_graph(hidden, mask=rows)
     np.testing.assert_array_equal(both.valid, valid & rows)
     assert image_graph(np.ma.masked_array(GRAY)).adjacency.nnz == image_graph(GRAY).adjacency.nnz
-
-
-def test_pixel_hidden_in_one_channel_is_masked():
     hidden = np.zeros(COLOR.shape, bool)
-    hidden[3, 4, 1] = hidden[7, 0, 2] = True
+    hidden[3, 4, 1] = hidden[7, 0, 2] = True  # in one channel only
     graph = image_graph(np.ma.masked_array(COLOR, hidden), channel_axis=-1)
     expected = image_graph(COLOR, channel_axis=-1, mask=~hidden.any(axis=-1))
     assert_equal(graph.adjacency, expected.adjacency)

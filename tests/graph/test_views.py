@@ -1,6 +1,7 @@
-"""Tests of the attributes and repr of a graph, and of its conversion for other libraries."""
+"""Tests of a graph's figures and summary, and of its conversion for other libraries."""
 
 import contextlib
+import json
 import sys
 from dataclasses import replace
 
@@ -9,31 +10,35 @@ import numpy as np
 import pytest
 
 from nnk_image import bilateral_graph, image_graph
+from nnk_image.graph.summary import lines_of, summary
 
 RNG = np.random.default_rng(77)
 IMAGE = RNG.random((7, 10))
+VOLUME = RNG.random((3, 4, 5))
 HOLES = RNG.random((7, 10)) < 0.5
 GRAPHS = {
     "nnk": image_graph(IMAGE, 7),
-    "bilateral": bilateral_graph(IMAGE, 5),
-    "float32": image_graph(IMAGE.astype(np.float32), 7),
-    "isolated": image_graph(IMAGE, 3, mask=HOLES),
+    "directed": image_graph(IMAGE, 7, directed=True),
+    "bilateral": bilateral_graph(IMAGE, 5, sigma_f=1),
+    "wide window": bilateral_graph(IMAGE, 19, sigma_f=1),
+    "float32": image_graph(IMAGE.astype(np.float32), 5, sigma_f=0.02),
+    "masked": image_graph(IMAGE, 3, mask=HOLES),
     "no edges": image_graph(np.arange(12.0).reshape(3, 4) * 1e9, sigma_f=1.0),
     "one pixel": image_graph(np.zeros((1, 1))),
+    "volume": image_graph(VOLUME, 3, sigma_f=1, spacing=(2, 1, 1)),
 }
-DIRECTED = image_graph(IMAGE, 7, directed=True)
 
 every_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
 
 
-# --- numbers -----------------------------------------------------------------------------
+# --- figures -----------------------------------------------------------------------------
 
 
 @every_graph
 def test_counts_and_degrees(graph):
     dense = graph.adjacency.toarray()
-    assert graph.n_nodes == len(dense) == graph.shape[0] * graph.shape[1]
-    assert graph.n_edges == np.count_nonzero(np.triu(dense))
+    assert graph.n_nodes == len(dense) == np.prod(graph.shape)
+    assert graph.n_edges == np.count_nonzero(dense if graph.directed else np.triu(dense))
     assert graph.degrees.shape == graph.shape
     assert graph.degrees.dtype == dense.dtype
     tolerance = 50 * np.finfo(dense.dtype).eps
@@ -43,33 +48,58 @@ def test_counts_and_degrees(graph):
     np.testing.assert_array_equal(graph.neighbor_counts, expected)
 
 
-def test_counts_of_a_directed_graph():
-    assert DIRECTED.n_edges == DIRECTED.adjacency.nnz
-    np.testing.assert_allclose(DIRECTED.degrees.ravel(), DIRECTED.adjacency.sum(axis=1))
-
-
 def test_attributes_are_the_given_parameters():
     graph = bilateral_graph(IMAGE, np.int32(9), 3, np.float32(0.5), mask=HOLES)
     assert (graph.kind, graph.window, graph.sigma_d, graph.sigma_f) == ("bilateral", 9, 3.0, 0.5)
     assert graph.directed is False
     np.testing.assert_array_equal(graph.valid, HOLES)
     assert image_graph(IMAGE).valid is None
-    assert DIRECTED.directed is True
+    assert GRAPHS["directed"].directed is True
     with pytest.raises(AttributeError):
         graph.window = 3
 
 
 def test_repr():
-    graph = GRAPHS["nnk"]
-    assert repr(graph) == (
-        f"<ImageGraph nnk 7x10: 70 nodes, {graph.n_edges} edges "
-        f"({graph.adjacency.nnz / 70:.2f} neighbors per pixel), window=7, sigma_d=2, "
-        "sigma_f=0.0392157, float64>"
-    )
-    assert "directed edges" in repr(DIRECTED)
-    assert "float32>" in repr(GRAPHS["float32"])
-    assert f", {(~HOLES).sum()} pixels masked>" in repr(GRAPHS["isolated"])
+    assert f", {(~HOLES).sum()} pixels masked>" in repr(GRAPHS["masked"])
+    assert "3x4x5: 60 nodes" in repr(GRAPHS["volume"])
     assert "1 nodes, 0 edges (0.00 " in repr(GRAPHS["one pixel"])
+
+
+def pairs_within_window(graph):
+    """Count ordered pairs of valid pixels that are at most half a window apart."""
+    places = np.argwhere(np.ones(graph.shape, bool) if graph.valid is None else graph.valid)
+    far = abs(places[:, None] - places).max(axis=2)
+    return int(((far > 0) & (far <= graph.window // 2)).sum())
+
+
+@every_graph
+def test_summary(graph):
+    figures = summary(graph)
+    dense = graph.adjacency.toarray()
+    nodes = slice(None) if graph.valid is None else graph.valid.ravel()
+    counts = np.count_nonzero(dense, axis=1)[nodes]
+    assert figures["n_edges"] == graph.n_edges
+    expected = {"mean": pytest.approx(counts.mean()), "min": min(counts), "max": max(counts)}
+    assert figures["neighbors"] == expected
+    assert figures["degree"]["mean"] == pytest.approx(dense.sum(axis=1)[nodes].mean(), rel=1e-6)
+    assert figures["n_isolated"] == (counts == 0).sum()
+    assert figures["n_masked"] == (0 if graph.valid is None else (~graph.valid).sum())
+    pairs = pairs_within_window(graph)
+    assert figures["reduction"] == pytest.approx(1 - graph.adjacency.nnz / pairs if pairs else 0)
+    assert json.loads(json.dumps(figures)) == figures | {"shape": list(graph.shape)}
+
+
+def test_lines_mention_special_properties():
+    lines = {name: lines_of(graph) for name, graph in GRAPHS.items()}
+    assert "directed" in lines["directed"]["graph"]
+    assert "fewer" in lines["nnk"]["edges"]
+    assert "fewer" not in lines["bilateral"]["edges"]
+    assert lines["masked"]["masked"] == f"{(~HOLES).sum()} pixels"
+    assert lines["one pixel"]["isolated"] == "1 pixels without neighbors"
+    n_lost = GRAPHS["float32"].n_underflow
+    assert n_lost > 0
+    assert lines["float32"]["left out"] == f"{n_lost} edges, too weak for float32"
+    assert not {"masked", "isolated", "left out"} & set(lines["bilateral"])
 
 
 # --- other libraries ---------------------------------------------------------------------
@@ -81,12 +111,13 @@ def test_to_pygsp(graph):
     assert graph.n_nodes == there.N
     assert (graph.adjacency != there.W).nnz == 0
     assert not np.shares_memory(graph.adjacency.data, there.W.data)
-    y, x = np.divmod(np.arange(graph.n_nodes), graph.shape[1])
-    np.testing.assert_array_equal(there.coords, np.stack([x, -y], axis=1))
-    assert not there.is_directed()
+    z, y, x = np.unravel_index(np.arange(graph.n_nodes), (1, 1, 1, *graph.shape)[-3:])
+    expected = np.stack([x, -y, 2 * z], axis=1)  # the spacing of the volume is (2, 1, 1)
+    np.testing.assert_array_equal(there.coords, expected[:, : len(graph.shape)])
+    assert there.is_directed() == graph.directed
 
 
-@pytest.mark.parametrize("graph", [*GRAPHS.values(), DIRECTED], ids=[*GRAPHS, "directed"])
+@every_graph
 def test_to_networkx(graph):
     there = graph.to_networkx()
     assert there.is_directed() == graph.directed
@@ -105,16 +136,11 @@ def test_to_networkx_without_networkx(monkeypatch):
 # --- the matrix is kept, and read-only ---------------------------------------------------
 
 
-@pytest.mark.parametrize("weights", ["kernel", "nnk"])
-def test_the_adjacency_is_made_once(weights):
+@pytest.mark.filterwarnings("ignore:Changing the sparsity structure")
+@pytest.mark.parametrize("weights", ["kernel", "nnk"])  # edges as planes, and as a matrix
+def test_the_adjacency_is_made_once_and_cannot_be_changed(weights):
     graph = image_graph(IMAGE, 7, weights=weights)
     assert np.shares_memory(graph.adjacency.data, graph.adjacency.data)
-
-
-@pytest.mark.filterwarnings("ignore:Changing the sparsity structure")
-@pytest.mark.parametrize("kind", ["planes", "matrix"])
-def test_the_adjacency_cannot_be_changed(kind):
-    graph = image_graph(IMAGE, 7, weights="kernel" if kind == "planes" else "nnk")
     before, degrees = graph.adjacency.copy(), graph.degrees.copy()
     changes = (
         lambda matrix: matrix.setdiag(9),

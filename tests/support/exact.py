@@ -8,8 +8,8 @@ def kernel_by_nnls(graph, image, node):
     """Return a pixel's NNK weights of the candidates in its row of a graph, by scipy."""
     candidates = graph.adjacency[[node]].indices
     nodes = np.append(candidates, node)
-    y, x = np.divmod(nodes, graph.shape[1])
-    features = np.column_stack([y, x]) / graph.sigma_d
+    places = np.stack(np.unravel_index(nodes, graph.shape), axis=1) * (graph.spacing or 1)
+    features = places / graph.sigma_d
     levels = image.reshape(graph.n_nodes, -1)[nodes].astype(float) / graph.sigma_f
     features = np.column_stack([features, levels])
     kernel = np.exp(-((features[:, None] - features[None]) ** 2).sum(-1) / 2)

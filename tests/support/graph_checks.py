@@ -81,12 +81,21 @@ def each_variant():
 
 
 def assert_matches_brute_force(image, window, sigma_d, sigma_f, valid=None):
-    """Compare all three graphs of an image with brute force, for each SIMD variant."""
+    """Compare all three graphs of an image with brute force, for each SIMD variant.
+
+    The undirected graph is the union of both directions, with the bits of the bilateral weights.
+    """
     given = options(image, window=window, sigma_d=sigma_d, sigma_f=sigma_f, mask=valid)
     exponent = brute_force.log_kernel(image, sigma_d, sigma_f)
     directed = brute_force.chosen(image, window, sigma_d, sigma_f, valid)
     pairs = brute_force.window_pairs(image.shape[:2], window, valid)
     for _ in each_variant():
-        assert_edges(image_graph(image, **given, directed=True), directed, exponent)
-        assert_edges(image_graph(image, **given), directed | directed.T, exponent)
-        assert_edges(bilateral_graph(image, **given), pairs, exponent)
+        one_way = image_graph(image, **given, directed=True)
+        undirected, bilateral = image_graph(image, **given), bilateral_graph(image, **given)
+        assert_edges(one_way, directed, exponent)
+        assert_edges(undirected, directed | directed.T, exponent)
+        assert_edges(bilateral, pairs, exponent)
+        weights, both_ways = bilateral.adjacency, undirected.adjacency
+        assert_symmetric(weights)
+        assert (one_way.adjacency.maximum(one_way.adjacency.T) != both_ways).nnz == 0
+        assert (weights.multiply(both_ways > 0) != both_ways).nnz == 0
