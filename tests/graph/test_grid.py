@@ -76,8 +76,5 @@ def test_nnk_of_patches_selects_only_within_the_window():
 def test_bad_input_is_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         grid_graph(*arguments)
-
-
-def test_a_mask_of_another_shape_is_refused():
     with pytest.raises(ValueError, match="mask"):
         grid_graph((4, 4), mask=np.ones((4, 5), bool))

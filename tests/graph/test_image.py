@@ -11,7 +11,6 @@ from PIL import Image
 from random_images import options
 
 from nnk_image import bilateral_graph, image_graph
-from nnk_image.base.image import check_image, data_range_of
 
 RNG = np.random.default_rng(8)
 GRAY = RNG.random((9, 11))
@@ -38,26 +37,22 @@ LAYOUTS = {  # `tests/fuzz/differential.py` checks more
 
 @both
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8, np.int16])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8])
 @pytest.mark.parametrize("image", [GRAY, COLOR], ids=["gray", "color"])
 def test_memory_layout_does_not_matter(image, dtype, layout, build, tmp_path):
-    image = (image * 99).astype(dtype)
-    form = layout(image, tmp_path)
-    if isinstance(form, list):
-        image = np.array(form)
+    form = layout((image * 99).astype(dtype), tmp_path)
     given = options(image, window=5, sigma_d=2.0, sigma_f=20.0)
-    expected = build(np.array(form, dtype=image.dtype, order="C"), **given)
+    expected = build(np.array(form, order="C"), **given)
     assert_equal(build(form, **given).adjacency, expected.adjacency)
 
 
 @both
 def test_masks_of_any_layout(build):
-    mask = MASK
-    expected = build(GRAY, mask=mask)
-    for form in (np.asfortranarray(mask), mask[::-1].copy()[::-1], mask.tolist()):
+    expected = build(GRAY, mask=MASK)
+    for form in (np.asfortranarray(MASK), MASK[::-1].copy()[::-1], MASK.tolist()):
         found = build(GRAY, mask=form)
         assert_equal(found.adjacency, expected.adjacency)
-        np.testing.assert_array_equal(found.valid, mask)
+        np.testing.assert_array_equal(found.valid, MASK)
 
 
 # --- the caller's arrays -----------------------------------------------------------------
@@ -86,10 +81,7 @@ def test_inputs_are_not_modified_and_outputs_share_no_memory(image, build):
 y, x = np.mgrid[:7, :9]
 UNUSUAL = {
     "black": 0.0 * x,
-    "two levels": np.where(x > 4, 200.0, 10.0),
-    "one bright pixel": np.where((x == 4) & (y == 3), 255.0, 0.0),
     "checkerboard": (x + y) % 2 * 100.0,
-    "stripes": x % 3 * 50.0,
     "ramp": 3.0 * y + 7.0 * x,
     "negative": -RNG.random((7, 9)) * 300,
     "next to nothing": 5e-324 * RNG.integers(0, 9, (7, 9)),
@@ -121,13 +113,16 @@ NO_NUMBERS = (complex, object, str, "S4", [("gray", float)], "m8[s]", "M8[s]")
 
 @both
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ">f8"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, ">f8"])
 def test_pixels_that_are_not_finite_are_counted_and_located(dtype, value, build):
-    image = GRAY.astype(dtype)
+    image, mask = GRAY.astype(dtype), np.ones(GRAY.shape, bool)
     image[3, 7] = image[5, 2] = image[5, 3] = value
     says = rf"3 of 99 pixels are not finite, the first at row 3, column 7 \({value}\).*mask="
     with pytest.raises(ValueError, match=says):
         build(image)
+    mask[3, 7] = False
+    with pytest.raises(ValueError, match=r"2 of 99 pixels .* row 5, column 2"):
+        build(image, mask=mask)
     assert build(image, mask=np.isfinite(image)).degrees[5, 3] == 0
 
 
@@ -135,22 +130,13 @@ def test_pixels_that_are_not_finite_are_counted_and_located(dtype, value, build)
 def test_pixels_that_are_not_finite_in_one_channel(build):
     image = COLOR.copy()
     image[2, 4, 1] = np.nan
-    with pytest.raises(ValueError, match=r"1 of 99 pixels .* row 2, column 4") as caught:
-        build(image, channel_axis=-1)
     # For color images, the message suggests a mask of pixels, not of single values.
-    assert "all(" in str(caught.value)
+    with pytest.raises(ValueError, match=r"1 of 99 pixels .* row 2, column 4.*all\("):
+        build(image, channel_axis=-1)
     with pytest.raises(ValueError, match="row 2, column 4"):
         build(np.moveaxis(image, -1, 0), channel_axis=0)
     mask = np.isfinite(image).all(axis=-1)
     assert build(image, channel_axis=-1, mask=mask).degrees[2, 4] == 0
-
-
-def test_unmasked_pixels_that_are_not_finite():
-    image, mask = GRAY.copy(), np.ones(GRAY.shape, bool)
-    image[1, 1] = image[4, 4] = np.nan
-    mask[1, 1] = False
-    with pytest.raises(ValueError, match=r"1 of 99 pixels .* row 4, column 4"):
-        image_graph(image, mask=mask)
 
 
 @both
@@ -201,11 +187,7 @@ def test_images_without_pixels_are_refused(shape, build):
         ((2, 2, 5, 5, 3), None, "2 to 4 axes, this one 5: .* channel_axis= .*, or pass one image"),
         ((2, 2, 2, 2, 5, 3), None, "2 to 4 axes, this one 6: .*; pass one image at a time"),
         ((5, 5), -1, "a grayscale image of two axes has no channel axis"),
-        (
-            (2, 2, 2, 2, 2, 3),
-            -1,
-            "of 3 to 5 axes, this one has 6.* pass one image at a time",
-        ),
+        ((2, 2, 2, 2, 2, 3), -1, "of 3 to 5 axes, this one has 6.* pass one image at a time"),
         ((5, 5, 3), 3, r"channel_axis=3 is outside .*\(5, 5, 3\)"),
         ((5, 5, 3), -4, "channel_axis=-4 is outside"),
     ],
@@ -274,14 +256,10 @@ def test_kernel_widths_of_any_real_type(build):
 
 
 @both
-@pytest.mark.parametrize(
-    "parameter",
-    [{"window": 4}, {"sigma_d": -1}, {"sigma_f": -1}, {"n_jobs": 0}],
-    ids=lambda parameter: next(iter(parameter)),
-)
-def test_parameters_are_checked_before_pixels(parameter, build):
-    with pytest.raises(ValueError, match=next(iter(parameter))):
-        build(np.full((4, 4), np.nan), **parameter)
+@pytest.mark.parametrize("name", ["window", "sigma_d", "sigma_f", "n_jobs"])
+def test_parameters_are_checked_before_pixels(name, build):
+    with pytest.raises(ValueError, match=f"^{name}=0"):
+        build(np.full((4, 4), np.nan), **{name: 0})
 
 
 # --- data range --------------------------------------------------------------------------
@@ -302,7 +280,6 @@ def test_parameters_are_checked_before_pixels(parameter, build):
     ids=lambda value: str(getattr(value, "dtype", value)),
 )
 def test_known_data_ranges(image, data_range):
-    assert data_range_of(check_image(image)) == data_range
     for build in (image_graph, bilateral_graph):
         assert build(image).sigma_f == data_range * 10 / 255
 
@@ -332,30 +309,4 @@ def test_12_bit_image_in_16_bits_is_warned_about(build):
 def test_masked_pixels_do_not_affect_the_data_range():
     image = GRAY.copy()
     image[2, 3] = 1000
-    assert data_range_of(check_image(image, mask=image <= 1)) == 1
-
-
-# --- the checked image -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("channel_axis", [0, 1, 2, -1, -2, -3])
-def test_color_images_are_restored_to_their_axes(channel_axis):
-    image = np.moveaxis(COLOR, -1, channel_axis)
-    checked = check_image(image, channel_axis)
-    assert checked.shape == (9, 11)
-    assert checked.channels == 3
-    np.testing.assert_array_equal(checked.pixels, COLOR)
-    np.testing.assert_array_equal(checked.restore(checked.pixels), image)
-
-
-def test_gray_images_are_restored_to_two_axes():
-    checked = check_image(GRAY)
-    assert checked.channels == 1
-    np.testing.assert_array_equal(checked.restore(checked.pixels), GRAY)
-
-
-def test_range_of_the_checked_image():
-    checked = check_image(COLOR, -1)
-    assert (checked.low, checked.high) == (COLOR.min(), COLOR.max())
-    mask = GRAY < 0.5
-    assert check_image(GRAY, mask=mask).high == GRAY[mask].max()
+    assert image_graph(image, mask=image <= 1).sigma_f == 10 / 255

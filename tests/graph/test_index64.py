@@ -64,15 +64,6 @@ def test_wavelets_of_int64_graphs(low_limit, build, laplacian):
     assert list(results(wide)) == expected
 
 
-def test_wavelets_refuse_a_directed_int64_graph(low_limit):
-    with pytest.raises(ValueError, match="symmetric") as narrow:
-        SpectralGraphWavelets(directed_graph(GRAY))
-    low_limit()
-    with pytest.raises(ValueError, match="symmetric") as wide:
-        SpectralGraphWavelets(directed_graph(GRAY))
-    assert str(wide.value) == str(narrow.value)
-
-
 def test_denoising_and_energies_do_not_depend_on_the_index_type(low_limit):
     def results():
         compaction = nnk_image.energy_compaction(GRAY, n_jobs=2)

@@ -56,12 +56,8 @@ def test_channel_axis(channel_axis):
     found = image_graph(moved, channel_axis=channel_axis)
     assert found.shape == expected.shape == (12, 14)
     assert_equal(found.adjacency, expected.adjacency)
-
-
-def test_one_channel_equals_a_gray_image():
-    assert_equal(
-        image_graph(GRAY[..., None], channel_axis=2).adjacency, image_graph(GRAY).adjacency
-    )
+    one = image_graph(np.expand_dims(GRAY, channel_axis), channel_axis=channel_axis)
+    assert_equal(one.adjacency, image_graph(GRAY).adjacency)
 
 
 # --- limits of the dtypes ----------------------------------------------------------------
@@ -76,44 +72,34 @@ def test_weights_that_underflow_are_counted_and_left_out(dtype, far, simd):
     assert_matches_brute_force(image, 5, 1.5, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "exponents"),
-    [(np.float32, (-59, -30, 30, 64)), (np.float64, (-507, -400, 400, 512))],
-)
-@every_kind
-def test_scales_within_the_range_of_the_dtype_do_not_matter(build, dtype, exponents):
-    image = (GRAY / 256).astype(dtype)
-    plain = build(image, 7, 2.0, 0.125).adjacency
-    for exponent in exponents:
-        scaled = build(np.ldexp(image, exponent), 7, 2.0, 2.0 ** (exponent - 3))
-        assert_equal(scaled.adjacency, plain)
+WITHIN = {np.float32: (-59, -30, 30, 64), np.float64: (-507, -400, 400, 512)}
+BEYOND = {np.float32: (-145, -100, -60, 65, 80, 127), np.float64: (-1060, -508, 513, 1020)}
 
 
-@pytest.mark.parametrize(
-    ("dtype", "exponents"),
-    [(np.float32, (-145, -100, -60, 65, 80, 127)), (np.float64, (-1060, -508, 513, 1020))],
-)
+@pytest.mark.parametrize("dtype", WITHIN)
 @every_kind
-def test_scales_beyond_the_range_of_the_dtype_are_refused(build, dtype, exponents):
-    image = (GRAY / 256).astype(dtype)
-    for exponent in exponents:
+def test_scale_does_not_matter_or_is_refused(build, dtype):
+    def scaled(exponent):
+        image = np.ldexp((GRAY / 256).astype(dtype), exponent)
+        return build(image, 7, 2.0, 2.0 ** (exponent - 3)).adjacency
+
+    for exponent in WITHIN[dtype]:
+        assert_equal(scaled(exponent), scaled(0))
+    for exponent in BEYOND[dtype]:
         with pytest.raises(ValueError, match="multiply image and sigma_f by the same factor"):
-            build(np.ldexp(image, exponent), 7, 2.0, 2.0 ** (exponent - 3))
-
-
-WITHIN = {np.float32: (1e-18, 1e18), np.float64: (1e-150, 1e-30, 1e30, 1e150)}
-BEYOND = {np.float32: (1e-200, 1e-30, 1e-22, 1e22, 1e30, 1e200), np.float64: (1e-200, 1e200)}
+            scaled(exponent)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
 def test_squares_of_the_widths_must_be_in_the_range_of_the_dtype(dtype):
-    image = np.zeros((5, 5), dtype)
     used = np.float32 if dtype == np.float32 else np.float64
-    for sigma_f in WITHIN[used]:
-        adjacency = image_graph(image, 3, 2.0, sigma_f).adjacency
-        assert_canonical(adjacency)
-        assert adjacency.nnz == 80
-        np.testing.assert_allclose(adjacency.data, np.exp(-1 / 8), rtol=1e-7)
-    for sigma_f in BEYOND[used]:
+
+    def weights(sigma_f):
+        return image_graph(np.zeros((5, 5), dtype), 3, 2.0, sigma_f).adjacency
+
+    for sigma_f in (1e-18, 1e18) if used == np.float32 else (1e-150, 1e-30, 1e30, 1e150):
+        assert_canonical(weights(sigma_f))
+        np.testing.assert_allclose(weights(sigma_f).data, np.full(80, np.exp(-1 / 8)), rtol=1e-7)
+    for sigma_f in (1e-200, 1e200, *((1e-30, 1e-22, 1e22, 1e30) if used == np.float32 else ())):
         with pytest.raises(ValueError, match=f"leave the range of {np.dtype(used)}"):
-            image_graph(image, 3, 2.0, sigma_f)
+            weights(sigma_f)
