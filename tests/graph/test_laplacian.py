@@ -24,7 +24,7 @@ from nnk_image import (
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS, check_adjacency, laplacian
 from nnk_image.spectral.operator import LaplacianOperator
-from nnk_image.spectral.spectrum import shift_of
+from nnk_image.spectral.spectrum import lanczos, shift_of
 
 
 def star(leaves, weight=1.0):
@@ -326,3 +326,16 @@ def test_bound_is_a_float_that_does_not_depend_on_chunks(dtype, kind, monkeypatc
     assert type(whole) is float
     monkeypatch.setattr("nnk_image.base.parallel.PIXELS_PER_CHUNK", 7)
     assert {bound_of(adjacency, kind, n_jobs) for n_jobs in (1, 2, 3)} == {whole}
+
+
+@given(graphs(), st.sampled_from(["combinatorial", "normalized"]), st.integers(1, 30))
+def test_lanczos_brackets_an_eigenvalue(matrix, kind, steps):
+    matrix = dense.laplacian(matrix, kind)
+    values = np.linalg.eigvalsh(matrix)
+    rounding = 1e-9 * values[-1]
+    start = np.random.default_rng(0).standard_normal(len(matrix))
+    ritz, residual = lanczos(lambda v: matrix @ v, start, steps)
+    assert ritz <= values[-1] + rounding
+    assert abs(values - ritz).min() <= residual + rounding
+    if not matrix.any():
+        assert (ritz, residual) == (0, 0)
