@@ -36,16 +36,16 @@ def no_entries_kept(monkeypatch):
     keep_no_entries(monkeypatch)
 
 
-def noisy(shape, dtype=np.float32, seed=0):
-    rng = np.random.default_rng(seed)
+def noisy(shape, dtype=np.float32):
+    rng = np.random.default_rng(0)
     steps = np.add.outer(np.arange(shape[0]) // 9, np.arange(shape[1]) // 7) % 5
     return (20 * steps + rng.normal(0, 6, shape)).astype(dtype)
 
 
-def everything(image, kind, n_jobs=1, window=7):
+def everything(image, kind, n_jobs=1):
     """Return the results of all uses of the operator of an image, as a list of arrays."""
     options = {"sigma_f": 9, "laplacian": kind, "order": 13, "n_scales": 2, "n_jobs": n_jobs}
-    wavelets = wavelets_of(image, window, **options)
+    wavelets = wavelets_of(image, 7, **options)
     bands = wavelets.analyze(image)
     filtered = wavelets.filter(image, lambda x: np.exp(-x))
     both_ways = wavelets.synthesize(bands), wavelets.reconstruct(bands)

@@ -17,7 +17,6 @@ from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.operator import LaplacianOperator
 from nnk_image.spectral.time_skewing import tile_boundaries
 
-ENTRIES = pytest.mark.parametrize("kept", [block_matrix.MAX_KEPT_BYTES, 0], ids=["kept", "made"])
 METHODS = ("analyze", "synthesize")
 
 
@@ -89,77 +88,67 @@ class Example:
         return run(operator, method, values, random_bank(2, order), n_jobs)
 
 
-@ENTRIES
+@pytest.fixture(params=[block_matrix.MAX_KEPT_BYTES, 0], ids=["kept", "made"])
+def assert_same_bits(request, monkeypatch, tiles):
+    """Return a function that compares results of several threads with those of one.
+
+    The entries of the matrix are kept, or made again and again; one thread keeps them.
+    """
+
+    def check(example, order, jobs, methods=METHODS):
+        for method in methods:
+            expected = example.result(method, order)
+            with monkeypatch.context() as patch:
+                patch.setattr(block_matrix, "MAX_KEPT_BYTES", request.param)
+                for n_jobs in jobs:
+                    np.testing.assert_array_equal(example.result(method, order, n_jobs), expected)
+        assert 1 < max(tiles) <= max(jobs)
+
+    return check
+
+
 @pytest.mark.parametrize("order", range(1, 34))
-def test_same_bits_for_any_order_and_n_jobs(order, kept, tiles, small_steps, monkeypatch):
-    example = Example(240, 20, 3)
-    for method in METHODS:
-        expected = example.result(method, order)
-        with monkeypatch.context() as patch:
-            patch.setattr(block_matrix, "MAX_KEPT_BYTES", kept)
-            for n_jobs in (1, 2, 3, 7):
-                np.testing.assert_array_equal(example.result(method, order, n_jobs), expected)
+def test_same_bits_for_any_order_and_n_jobs(order, assert_same_bits, small_steps, tiles):
+    assert_same_bits(Example(240, 20, 3), order, (1, 2, 3, 7))
     assert max(tiles) == 7
 
 
-@ENTRIES
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     ("window", "order", "kind"), list(zip((3, 5, 7, 11), (20, 9, 4, 17), KINDS, strict=True))
 )
 def test_same_bits_for_any_window_and_laplacian(
-    window, order, kind, dtype, kept, tiles, small_steps, monkeypatch
+    window, order, kind, dtype, assert_same_bits, small_steps, tiles
 ):
     height = 170 * (window // 2) + 3
     valid = np.random.default_rng(1).random((height, 45)) < 0.8
-    example = Example(height, 45, window, dtype, valid, kind)
-    expected = {method: example.result(method, order) for method in METHODS}
-    monkeypatch.setattr(block_matrix, "MAX_KEPT_BYTES", kept)
-    for method in METHODS:
-        for n_jobs in (1, 4):
-            found = example.result(method, order, n_jobs)
-            np.testing.assert_array_equal(found, expected[method])
+    assert_same_bits(Example(height, 45, window, dtype, valid, kind), order, (1, 4))
     assert max(tiles) == 4
 
 
-@ENTRIES
 @pytest.mark.parametrize("n_jobs", [3, 7])
-def test_same_bits_if_the_work_is_in_few_rows(n_jobs, kept, tiles, small_steps, monkeypatch):
+def test_same_bits_if_the_work_is_in_few_rows(n_jobs, assert_same_bits, small_steps):
     valid = np.zeros((300, 40), bool)
     valid[140:146] = True
-    example = Example(300, 40, 7, valid=valid)
-    expected = example.result("analyze", 8)
-    monkeypatch.setattr(block_matrix, "MAX_KEPT_BYTES", kept)
-    np.testing.assert_array_equal(example.result("analyze", 8, n_jobs), expected)
-    assert max(tiles) > 1
+    assert_same_bits(Example(300, 40, 7, valid=valid), 8, [n_jobs])
 
 
-@ENTRIES
 @pytest.mark.parametrize("n_jobs", [2, 3, 4])
-def test_same_bits_if_the_last_block_has_one_order(n_jobs, kept, tiles, monkeypatch):
+def test_same_bits_if_the_last_block_has_one_order(n_jobs, assert_same_bits, tiles):
     """Tiles are tall, so their first rows are finished long before their last rows."""
-    example = Example(1500, 24, 11, np.float32)
-    expected = example.result("synthesize", 20)
-    monkeypatch.setattr(block_matrix, "MAX_KEPT_BYTES", kept)
-    for _ in range(3):
-        np.testing.assert_array_equal(example.result("synthesize", 20, n_jobs), expected)
+    assert_same_bits(Example(1500, 24, 11, np.float32), 20, [n_jobs] * 3, ["synthesize"])
     assert max(tiles) == n_jobs
 
 
-@ENTRIES
 @pytest.mark.parametrize("late", range(4))
-def test_bits_do_not_depend_on_which_thread_is_late(late, kept, tiles, monkeypatch):
-    example, go_on = Example(400, 24, 5), time_skewing.SkewedSweeps._go_on
-    expected = {method: example.result(method, 13) for method in METHODS}
-    calls = itertools.count()
+def test_bits_do_not_depend_on_which_thread_is_late(late, assert_same_bits, tiles, monkeypatch):
+    go_on, calls = time_skewing.SkewedSweeps._go_on, itertools.count()
 
     def delayed(*arguments):
         if next(calls) % 4 == late:
             time.sleep(0.05)
         go_on(*arguments)
 
-    monkeypatch.setattr(block_matrix, "MAX_KEPT_BYTES", kept)
     monkeypatch.setattr(time_skewing.SkewedSweeps, "_go_on", delayed)
-    for method in METHODS:
-        np.testing.assert_array_equal(example.result(method, 13, 4), expected[method])
+    assert_same_bits(Example(400, 24, 5), 13, [4])
     assert max(tiles) == 4
