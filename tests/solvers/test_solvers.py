@@ -29,16 +29,14 @@ class Random:
         weights[np.arange(n), (np.arange(n) + 1) % n] += 0.1
         weights = np.triu(weights, 1) + np.triu(weights.T, 1)
         self.weights = weights + weights.T
-        self.graph, self.laplacian = csr_array(self.weights), self._laplacian()
+        self.graph = csr_array(self.weights)
+        self.laplacian = np.diag(self.weights.sum(axis=1)) - self.weights
         self.places, self.y = rng.random((n, 2)), rng.normal(10, 5, n)
         self.known = np.ones(n, bool) if case == "all" else rng.random(n) < 0.4
         self.known[:2] = True
         self.strength = 0.0 if case == "fixed" else float(rng.choice([0.1, 1.0, 10.0]))
         self.i, self.j = np.nonzero(np.triu(self.weights))
         self.w = self.weights[self.i, self.j]
-
-    def _laplacian(self):
-        return np.diag(self.weights.sum(axis=1)) - self.weights
 
     def differences(self):
         """Return the (edges, N) matrix of the differences x_i - x_j."""
@@ -52,12 +50,15 @@ class Random:
     def variation(self, x):
         return (self.strength or 1) * (self.w * abs(self.differences() @ x)).sum()
 
-    def dense(self, quadratic, n_values):
-        """Return the minimum of misfit + strength / 2 x' Q x, by dense linear algebra."""
+    def objective(self, x, quadratic):
+        """Return misfit + strength / 2 x' Q x, of values of all nodes and perhaps slopes."""
+        return self.misfit(x[: len(self.y)]) + (self.strength or 1) / 2 * x @ quadratic @ x
+
+    def dense(self, quadratic):
+        """Return the minimum of the objective, by dense linear algebra."""
         n, size = len(self.y), len(quadratic)
-        pull = np.zeros(size)
-        pull[:n_values] = self.known
-        y = np.zeros(size)
+        pull, y = np.zeros(size), np.zeros(size)
+        pull[:n] = self.known
         y[:n] = np.where(self.known, self.y, 0)
         if self.strength:
             return np.linalg.lstsq(np.diag(pull) + self.strength * quadratic, pull * y)[0]
@@ -97,34 +98,27 @@ def close(found, best):
 def test_smooth_matches_the_dense_minimum(seed, case):
     problem = Random(seed, case=case)
     x = smooth(problem.graph, problem.y, problem.strength, known=problem.known, tol=1e-10)
-    exact = problem.dense(problem.laplacian, len(problem.y))
+    exact = problem.dense(problem.laplacian)
     np.testing.assert_allclose(x, exact, atol=1e-6)
-
-    def objective(x):
-        return problem.misfit(x) + (problem.strength or 1) / 2 * x @ problem.laplacian @ x
-
-    close(objective(x), objective(exact))
+    close(problem.objective(x, problem.laplacian), problem.objective(exact, problem.laplacian))
 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("seed", range(50))
 def test_gglr_matches_the_dense_minimum(seed, case):
+    """The minimum may not be unique, so the objectives are compared."""
     problem = Random(seed, case=case)
-    n, stiffness = len(problem.y), [0.05, 1.0][seed % 2]
+    stiffness = [0.05, 1.0][seed % 2]
     x, info = gglr(
         *(problem.graph, problem.y, problem.strength),
         **{"known": problem.known, "coordinates": problem.places, "stiffness": stiffness},
         **{"tol": 1e-10, "return_info": True, "max_iterations": 10_000},
     )
     form = planar_form(problem, stiffness)
-    exact = problem.dense(form, n)
-    np.testing.assert_array_equal(x, info.state[0][:, 0])  # the minimum may not be unique
-
-    def objective(full):
-        return problem.misfit(full[:n]) + (problem.strength or 1) / 2 * full @ form @ full
-
     values, slopes = info.state[0][:, 0], info.state[0][:, 1:]
-    close(objective(np.concatenate([values, slopes.ravel()])), objective(exact))
+    np.testing.assert_array_equal(x, values)
+    found = np.concatenate([values, slopes.ravel()])
+    close(problem.objective(found, form), problem.objective(problem.dense(form), form))
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -192,8 +186,7 @@ def test_total_variation_of_partly_known_signals_matches_a_quadratic_program(see
 def test_constant_signals_and_offsets_are_kept(solver, seed, case):
     problem = Random(seed, case=case)
     options = {"known": problem.known, "tol": 1e-8, "max_iterations": 100_000}
-    if solver is gglr:
-        options["coordinates"] = problem.places
+    options |= places_for(solver, problem.places)
     constant = solver(problem.graph, np.full_like(problem.y, 7), problem.strength, **options)
     np.testing.assert_allclose(constant, 7, atol=1e-4)
     x = solver(problem.graph, problem.y, problem.strength, **options)
@@ -211,79 +204,73 @@ def test_gglr_keeps_planes():
     np.testing.assert_allclose(filled, image, atol=1e-4)
 
 
-def photograph():
-    image = nnk_image.standard_image("camera")[60:124, 80:160].astype(float)
-    noisy = image + np.random.default_rng(0).normal(0, 20, image.shape)
-    return noisy, nnk_image.image_graph(noisy, sigma_f=40)
+NOISY = nnk_image.standard_image("camera")[60:124, 80:160].astype(float)
+NOISY += np.random.default_rng(0).normal(0, 20, NOISY.shape)
+NOISY.flags.writeable = False
+GRAPH = nnk_image.image_graph(NOISY, sigma_f=40)
+HALF = np.random.default_rng(1).random(NOISY.shape) < 0.5
+
+
+def places_for(solver, coordinates):
+    """Return the coordinates as options of `gglr`, which needs them for graphs of no image."""
+    return {"coordinates": coordinates} if solver is gglr else {}
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_results_do_not_depend_on_threads(solver, monkeypatch):
     monkeypatch.setattr("nnk_image.solvers.variation._PER_CHUNK", 500)
     monkeypatch.setattr("nnk_image.base.parallel.PIXELS_PER_THREAD", 100)
-    noisy, graph = photograph()
-    one, two = (solver(graph, noisy, 5.0, n_jobs=n_jobs) for n_jobs in (1, 2))
+    one, two = (solver(GRAPH, NOISY, 5.0, n_jobs=n_jobs) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_image_graphs_equal_their_adjacency_and_channels_are_separate(solver):
-    noisy, graph = photograph()
-    places = {"coordinates": graph.positions()} if solver is gglr else {}
-    x = solver(graph, noisy, 3.0, tol=1e-7)
-    plain = solver(graph.adjacency, noisy.ravel(), 3.0, tol=1e-7, **places)
-    np.testing.assert_allclose(x.ravel(), plain, atol=0.01)
-    if places:
-        places["coordinates"] = np.asfortranarray(places["coordinates"])
-        np.testing.assert_array_equal(
-            solver(graph.adjacency, noisy.ravel(), 3.0, tol=1e-7, **places), plain
-        )
-    both, info = solver(graph, np.dstack([noisy, -noisy]), 3.0, tol=1e-7, return_info=True)
-    np.testing.assert_array_equal(both[..., 0], x)
-    assert both.shape == (*noisy.shape, 2)
-    assert len(info.state) == 2
+def test_image_graphs_equal_their_adjacency(solver):
+    x = solver(GRAPH, NOISY, 3.0, tol=1e-7)
+    found = [
+        solver(GRAPH.adjacency, NOISY.ravel(), 3.0, tol=1e-7, **places_for(solver, places))
+        for places in (GRAPH.positions(), np.asfortranarray(GRAPH.positions()))
+    ]
+    np.testing.assert_allclose(x.ravel(), found[0], atol=0.01)
+    np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_float32_is_computed_and_returned(solver):
-    noisy, graph = photograph()
-    single = solver(graph, noisy.astype(np.float32), 2.0, tol=1e-5)
+    single = solver(GRAPH, NOISY.astype(np.float32), 2.0, tol=1e-5)
     assert single.dtype == np.float32
-    np.testing.assert_allclose(single, solver(graph, noisy, 2.0, tol=1e-5), atol=0.3)
+    np.testing.assert_allclose(single, solver(GRAPH, NOISY, 2.0, tol=1e-5), atol=0.3)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("part", [1, 0.5])
-def test_warm_start_continues_where_a_call_ended(solver, part):
-    noisy, graph = photograph()
-    known = np.random.default_rng(1).random(noisy.shape) < part
-    options = {"known": known, "return_info": True, "max_iterations": 100_000}
-    options["tol"] = 1e-4
-    x, info = solver(graph, noisy, 5.0, **options)
-    again, more = solver(graph, noisy, 5.0, start=info, **options)
+@pytest.mark.parametrize("known", [np.ones(NOISY.shape, bool), HALF], ids=["all", "half"])
+def test_warm_start_continues_where_a_call_ended(solver, known):
+    options = {"known": known, "return_info": True, "max_iterations": 100_000, "tol": 1e-4}
+    x, info = solver(GRAPH, NOISY, 5.0, **options)
+    again, more = solver(GRAPH, NOISY, 5.0, start=info, **options)
     assert more.iterations <= 1 < info.iterations
     np.testing.assert_allclose(again, x, atol=1e-6)
-    nearby = solver(graph, noisy, 5.5, start=info, **options)[1]
-    assert nearby.iterations < solver(graph, noisy, 5.5, **options)[1].iterations
-    if solver is not total_variation or part == 1:  # else the minimum need not be unique
-        guess = solver(graph, noisy, 5.0, start=x, **options)[0]
+    nearby = solver(GRAPH, NOISY, 5.5, start=info, **options)[1]
+    assert nearby.iterations < solver(GRAPH, NOISY, 5.5, **options)[1].iterations
+    if solver is not total_variation or known.all():  # else the minimum need not be unique
+        guess = solver(GRAPH, NOISY, 5.0, start=x, **options)[0]
         np.testing.assert_allclose(guess, x, atol=3)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_channels_do_not_influence_each_other(solver):
     """The steps of total variation once followed from the spread of all channels together."""
-    noisy, graph = photograph()
-    known = np.random.default_rng(1).random(noisy.shape) < 0.5
-    options = {"known": known, "tol": 1e-2, "return_info": True}
-    alone, one = solver(graph, noisy, 5.0, **options)
-    both, two = solver(graph, np.stack([noisy, noisy + 1e4], axis=-1), 5.0, **options)
-    assert two.iterations <= one.iterations + 10
-    np.testing.assert_allclose(both[..., 0], alone, atol=1e-6)
+    options = {"tol": 1e-2, "return_info": True}
+    for known, moved in ((None, -NOISY), (HALF, NOISY + 1e4)):
+        alone, one = solver(GRAPH, NOISY, 5.0, known=known, **options)
+        both, two = solver(GRAPH, np.dstack([NOISY, moved]), 5.0, known=known, **options)
+        assert two.iterations <= one.iterations + 10
+        assert len(two.state) == 2
+        np.testing.assert_allclose(both[..., 0], alone, atol=1e-6)
 
 
 def test_coordinates_far_from_the_origin_in_float32():
-    noisy = photograph()[0].astype(np.float32)
+    noisy = NOISY.astype(np.float32)
     graph = nnk_image.image_graph(noisy, sigma_f=40)
     places = graph.positions() / 8
     near = gglr(graph, noisy, 5.0, coordinates=places)
@@ -294,24 +281,22 @@ def test_coordinates_far_from_the_origin_in_float32():
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_warm_start_of_a_larger_strength_or_other_weights(solver):
     """The flow of total variation once exceeded its limits, which counted as no error."""
-    noisy, graph = photograph()
-    info = solver(graph, noisy, 20.0, return_info=True)[1]
-    options = {"coordinates": graph.positions()} if solver is gglr else {}
-    cold = solver(graph.adjacency, noisy.ravel(), 2.0, **options)
-    for weights, strength in ((graph.adjacency, 2.0), (graph.adjacency * 0.1, 20.0)):
-        warm = solver(weights, noisy.ravel(), strength, start=info, **options)
+    info = solver(GRAPH, NOISY, 20.0, return_info=True)[1]
+    options = places_for(solver, GRAPH.positions())
+    cold = solver(GRAPH.adjacency, NOISY.ravel(), 2.0, **options)
+    for weights, strength in ((GRAPH.adjacency, 2.0), (GRAPH.adjacency * 0.1, 20.0)):
+        warm = solver(weights, NOISY.ravel(), strength, start=info, **options)
         np.testing.assert_allclose(warm, cold, atol=1)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(("dtype", "exponent"), [(float, 1000), (float, -1000), ("f4", -120)])
 def test_signals_in_any_units(solver, dtype, exponent):
-    noisy, graph = photograph()
     unit, strength = 2.0**exponent, 2.0
     options = {"max_iterations": 100, "return_info": True}
-    x, info = solver(graph, noisy.astype(dtype), strength, **options)
+    x, info = solver(GRAPH, NOISY.astype(dtype), strength, **options)
     strength *= unit if solver is total_variation else 1
-    scaled, other = solver(graph, noisy.astype(dtype) * unit, strength, **options)
+    scaled, other = solver(GRAPH, NOISY.astype(dtype) * unit, strength, **options)
     np.testing.assert_array_equal(scaled, x * unit)
     assert (other.iterations, other.error) == (info.iterations, info.error)
 
@@ -321,16 +306,13 @@ def test_signals_in_any_units(solver, dtype, exponent):
 @pytest.mark.parametrize("exponent", [-900, -40, 40, 900])
 def test_units_of_weights_and_of_partly_known_signals(solver, fixed, exponent):
     """Scaling by powers of 2 changes nothing; total variation once did not converge."""
-    noisy, graph = photograph()
-    known = np.random.default_rng(1).random(noisy.size) < 0.5
-    options = {"known": known, "max_iterations": 50, "return_info": True}
-    if solver is gglr:
-        options["coordinates"] = graph.positions()
+    options = {"known": HALF.ravel(), "max_iterations": 50, "return_info": True}
+    options |= places_for(solver, GRAPH.positions())
     strength, unit = 0.0 if fixed else 2.0, 2.0**exponent
     with warnings.catch_warnings(action="ignore"):  # about too few iterations
-        x, info = solver(graph.adjacency, noisy.ravel(), strength, **options)
-        other, again = solver(graph.adjacency * unit, noisy.ravel(), strength / unit, **options)
-        moved, _ = solver(graph.adjacency, noisy.ravel() * unit, 0, **options)
+        x, info = solver(GRAPH.adjacency, NOISY.ravel(), strength, **options)
+        other, again = solver(GRAPH.adjacency * unit, NOISY.ravel(), strength / unit, **options)
+        moved, _ = solver(GRAPH.adjacency, NOISY.ravel() * unit, 0, **options)
     np.testing.assert_array_equal(other, x)
     assert (again.iterations, again.error) == (info.iterations, info.error)
     if fixed:
@@ -362,7 +344,7 @@ def test_groups_with_weak_links_are_warned_about(solver):
     weights = np.zeros((4, 4))
     for i, j, weight in ((0, 1, 1), (1, 2, 1e-9), (2, 3, 1)):
         weights[i, j] = weights[j, i] = weight
-    options = {"coordinates": np.zeros((4, 1))} if solver is gglr else {}
+    options = places_for(solver, np.zeros((4, 1)))
     known = np.array([True, True, False, False])
     with pytest.warns(UserWarning, match="2 of 4 nodes, the first 2, .* only by weights below tol"):
         solver(weights, [1.0, 2, 0, 0], 1.0, known=known, **options)
@@ -371,11 +353,10 @@ def test_groups_with_weak_links_are_warned_about(solver):
 @pytest.mark.parametrize("solver", [smooth, gglr])
 def test_small_strengths_fill_in_like_strength_0(solver):
     """Small strengths once left the mean at all unknown nodes."""
-    noisy, graph = photograph()
-    known = np.random.default_rng(1).random(noisy.shape) < 0.3
-    exact = solver(graph, noisy, 0, known=known, tol=1e-9)
+    known = np.random.default_rng(1).random(NOISY.shape) < 0.3
+    exact = solver(GRAPH, NOISY, 0, known=known, tol=1e-9)
     for strength in (1e-9, 1e-6):
-        found = solver(graph, noisy, strength, known=known, tol=1e-7)
+        found = solver(GRAPH, NOISY, strength, known=known, tol=1e-7)
         np.testing.assert_allclose(found, exact, atol=0.05)
 
 
@@ -385,7 +366,7 @@ def test_hole_among_zeros_is_filled_with_zeros(solver, strength):
     """Known values other than 0 are not linked to the hole, which once got their mean."""
     signal = np.array([9.0, 9, 0, 0, 0, 0, 0])
     known = np.array([True, True, True, False, False, True, True])
-    options = {"coordinates": np.arange(7.0)[:, None]} if solver is gglr else {}
+    options = places_for(solver, np.arange(7.0)[:, None])
     weights = grid_graph((1, 7)).toarray()
     weights[1, 2] = weights[2, 1] = 0
     found = solver(weights, signal, strength, known=known, tol=1e-8, **options)
@@ -416,41 +397,37 @@ def test_tolerance_below_rounding_does_no_harm(seed):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_start_of_another_graph_and_masked_values_are_refused(solver):
-    noisy, graph = photograph()
-    _, info = solver(graph, noisy, 2.0, return_info=True)
-    assert solver(graph, noisy.astype(np.float32), 2.0, start=info).dtype == np.float32
+    _, info = solver(GRAPH, NOISY, 2.0, return_info=True)
+    assert solver(GRAPH, NOISY.astype(np.float32), 2.0, start=info).dtype == np.float32
     with pytest.raises(ValueError, match="SolverInfo of another solver, or of another graph"):
-        solver(nnk_image.image_graph(noisy[:9], sigma_f=40), noisy[:9], 2.0, start=info)
-    masked = np.ma.masked_less(noisy, 90)
+        solver(nnk_image.image_graph(NOISY[:9], sigma_f=40), NOISY[:9], 2.0, start=info)
+    masked = np.ma.masked_less(NOISY, 90)
     with pytest.raises(ValueError, match=r"where known; .* not at node .*: let known be False"):
-        solver(graph, masked, 2.0)
-    found = solver(graph, masked, 2.0, known=~masked.mask)
-    np.testing.assert_array_equal(found, solver(graph, noisy, 2.0, known=~masked.mask))
+        solver(GRAPH, masked, 2.0)
+    found = solver(GRAPH, masked, 2.0, known=~masked.mask)
+    np.testing.assert_array_equal(found, solver(GRAPH, NOISY, 2.0, known=~masked.mask))
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_too_few_iterations_are_warned_about(solver):
-    noisy, graph = photograph()
     with pytest.warns(UserWarning, match=r"1 iterations reached an error of .*, not tol=1\.0e-09"):
-        _, info = solver(graph, noisy, 5.0, max_iterations=1, tol=1e-9, return_info=True)
+        _, info = solver(GRAPH, NOISY, 5.0, max_iterations=1, tol=1e-9, return_info=True)
     assert not info.converged
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_unknown_values_are_ignored_and_inputs_are_not_modified(solver):
-    noisy, graph = photograph()
-    known = np.random.default_rng(0).random(noisy.shape) < 0.6
-    given_signal = np.where(known, noisy, np.nan)
-    before = given_signal.copy()
-    x = solver(graph, given_signal, 2.0, known=known)
-    np.testing.assert_array_equal(given_signal, before)
-    np.testing.assert_array_equal(x, solver(graph, np.where(known, noisy, 9e9), 2.0, known=known))
+    signal = np.where(HALF, NOISY, np.nan)
+    before = signal.copy()
+    x = solver(GRAPH, signal, 2.0, known=HALF)
+    np.testing.assert_array_equal(signal, before)
+    np.testing.assert_array_equal(x, solver(GRAPH, np.where(HALF, NOISY, 9e9), 2.0, known=HALF))
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_nodes_without_edges(solver):
     graph, y = csr_array((4, 4)), np.arange(4.0)
-    places = {"coordinates": np.zeros((4, 1))} if solver is gglr else {}
+    places = places_for(solver, np.zeros((4, 1)))
     np.testing.assert_allclose(solver(graph, y, 3.0, **places), y)
     known = np.array([True, True, False, True])
     for strength in (0, 3.0):
@@ -491,13 +468,11 @@ def test_bad_input_is_refused(solver, change, error, message):
 @pytest.mark.parametrize("change", [{"start": 1e300}, {"strength": 1e300}, {"weights": 1e300}])
 def test_numbers_whose_squares_overflow_are_refused(solver, change):
     """Such numbers once made the solvers run forever, or gave values out of range."""
-    noisy, graph = photograph()
-    options = {"start": noisy.ravel() * change.get("start", 1.0), "max_iterations": 20}
-    if solver is gglr:
-        options["coordinates"] = graph.positions()
-    matrix = graph.adjacency * change.get("weights", 1.0)
+    options = {"start": NOISY.ravel() * change.get("start", 1.0), "max_iterations": 20}
+    options |= places_for(solver, GRAPH.positions())
+    matrix = GRAPH.adjacency * change.get("weights", 1.0)
     with pytest.raises(ValueError, match="too large to compute with in float64"):
-        solver(matrix, noisy.ravel(), change.get("strength", 1.0), **options)
+        solver(matrix, NOISY.ravel(), change.get("strength", 1.0), **options)
 
 
 @pytest.mark.parametrize("solver", [smooth, gglr])
@@ -506,7 +481,7 @@ def test_numbers_whose_squares_overflow_are_refused(solver, change):
     [(np.float32, 1e5, "links of unknown nodes, or a signal of float64$"), (float, 1e20, "nodes$")],
 )
 def test_result_limited_by_rounding_is_warned_about(solver, dtype, strength, cure):
-    noisy = photograph()[0][:9, :12].astype(dtype)
+    noisy = NOISY[:9, :12].astype(dtype)
     graph = nnk_image.image_graph(noisy, sigma_f=40)
     with pytest.warns(UserWarning, match=f"rounding stopped .* smaller strength or .*{cure}"):
         solver(graph, noisy, strength, max_iterations=100_000)
@@ -540,25 +515,17 @@ def test_gglr_needs_valid_coordinates(coordinates):
         gglr(grid_graph((2, 2)), np.zeros(4), 1.0, coordinates=coordinates)
 
 
-TRANSPOSED = r"has shape \(80, 64\), but .* image of \(64, 80\)"
-
-
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", ["signal", "known", "start"])
 def test_transposed_images_are_refused(solver, name):
-    noisy, graph = photograph()
-    arrays = {"signal": noisy, "known": np.ones(noisy.shape, bool), "start": noisy}
+    arrays = {"signal": NOISY, "known": HALF, "start": NOISY}
     arrays[name] = arrays[name].T
-    with pytest.raises(ValueError, match=TRANSPOSED):
-        solver(graph, strength=1.0, **arrays)
-
-
-def test_interpolate_refuses_transposed_images():
-    noisy, graph = photograph()
-    known = np.ones(noisy.shape, bool)
-    for arrays in ((noisy.T, known), (noisy, known.T)):
-        with pytest.raises(ValueError, match=TRANSPOSED):
-            interpolate(graph, *arrays)
+    says = r"has shape \(80, 64\), but .* image of \(64, 80\)"
+    with pytest.raises(ValueError, match=says):
+        solver(GRAPH, strength=1.0, **arrays)
+    if name != "start":
+        with pytest.raises(ValueError, match=says):
+            interpolate(GRAPH, arrays["signal"], arrays["known"])
 
 
 @pytest.mark.parametrize("solver", [smooth, total_variation])
