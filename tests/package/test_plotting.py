@@ -2,8 +2,10 @@
 
 import io
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from scipy.signal import correlate2d
 
 from nnk_image import (
@@ -37,10 +39,9 @@ def figure():
 
 
 def test_figure_is_not_registered_with_pyplot():
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    before = pyplot.get_fignums()
+    before = plt.get_fignums()
     new_figure(figsize=(2, 1)).subplots(1, 2)
-    assert pyplot.get_fignums() == before
+    assert plt.get_fignums() == before
 
 
 # --- energy compaction -------------------------------------------------------------------
@@ -67,14 +68,6 @@ def test_compaction_shows_the_energy_above_each_band(figure):
     assert lines[0].get_color() != lines[1].get_color()
 
 
-def test_compaction_of_a_single_result_needs_no_list(figure):
-    result = energy_compaction(IMAGE, image_graph(IMAGE, 5), orders=[4])
-    one, listed = figure.subplots(1, 2)
-    plot_compaction(result, one)
-    plot_compaction([result], listed)
-    np.testing.assert_array_equal(one.lines[0].get_ydata(), listed.lines[0].get_ydata())
-
-
 def test_compaction_of_several_images_is_their_mean(figure):
     images = [RNG.random((9, 9)) for _ in range(3)]
     results = [energy_compaction(image, orders=[5]) for image in images]
@@ -87,7 +80,7 @@ def test_compaction_of_several_images_is_their_mean(figure):
 def test_compaction_of_one_graph_on_too_many_or_too_few_axes(figure):
     result = energy_compaction(IMAGE, image_graph(IMAGE, 5), orders=[4, 6])
     axes = figure.subplots(1, 3)
-    shown = plot_compaction([result], axes)
+    shown = plot_compaction(result, axes)  # needs no list
     assert [line.get_label() for ax in shown for line in ax.lines] == ["nnk"] * 2
     assert not axes[2].lines
     with pytest.raises(ValueError, match="2 axes are needed, got 1"):
@@ -124,20 +117,16 @@ def test_compaction_of_blocks_is_drawn_beside_that_of_bands(figure):
         np.testing.assert_allclose(line.get_ydata(), np.mean(left, axis=0), rtol=1e-9)
 
 
-def test_no_results_and_results_of_different_graphs_are_refused():
-    one = energy_compaction(IMAGE, image_graph(IMAGE, 5), orders=[4])
-    other = energy_compaction(IMAGE, bilateral_graph(IMAGE, 5), orders=[4])
-    for results in ([], [one, other]):
+def test_no_results_and_results_that_differ_in_kind_are_refused():
+    nnk, bilateral = image_graph(IMAGE, 5), bilateral_graph(IMAGE, 5)
+    kinds = (nnk, {}), (bilateral, {}), (nnk, {"n_scales": 3}), (nnk, {"block_size": 2})
+    kinds += ((nnk, {"block_size": 3}),)
+    one, *others = (
+        energy_compaction(IMAGE, graph, orders=[4], **options) for graph, options in kinds
+    )
+    for results in ([], *([one, other] for other in others), others[2:]):
         with pytest.raises(ValueError, match="the same orders, graphs, bands and blocks"):
             plot_compaction(results)
-
-
-@pytest.mark.parametrize(("name", "values"), [("n_scales", (3, 6)), ("block_size", (2, 3))])
-def test_results_of_different_bands_or_blocks_are_refused(name, values):
-    graph = image_graph(IMAGE, 5)
-    results = [energy_compaction(IMAGE, graph, orders=[4], **{name: v}) for v in values]
-    with pytest.raises(ValueError, match="the same orders, graphs, bands and blocks"):
-        plot_compaction(results)
 
 
 # --- images ------------------------------------------------------------------------------
@@ -155,8 +144,9 @@ def test_images_share_the_range_of_the_first(figure):
         np.testing.assert_array_equal(artist.get_array(), picture)
 
 
-def test_given_range_is_used(figure):
-    (ax,) = plot_comparison({"image": GRAY}, figure.subplots(), value_range=(0, 255))
+@pytest.mark.parametrize("value_range", [(0, 255), np.array([0, 255])])
+def test_given_range_is_used(figure, value_range):
+    (ax,) = plot_comparison({"image": GRAY}, figure.subplots(), value_range=value_range)
     assert ax.images[0].get_clim() == (0, 255)
 
 
@@ -193,42 +183,35 @@ def test_difference_from_a_clean_image(figure, clean):
         assert artists[0].get_clim() == artists[1].get_clim() == (clean.min(), clean.max())
 
 
-@pytest.mark.parametrize("picture", [GRAY, COLOR])
-def test_nan_pixels_do_not_hide_the_others(figure, picture):
-    noisy = picture + 0.1
-    noisy[1, 2] = np.nan
-    first, _, difference = plot_comparison(
-        {"noisy": noisy, "same": noisy}, figure.subplots(1, 3), clean=picture, difference=True
-    )
-    assert first.get_title() == "noisy: error 0.1"
-    np.testing.assert_allclose(difference.images[0].get_clim(), (-0.15, 0.15))
-    channels = None if picture.ndim == 2 else 2
-    valid = np.isfinite(noisy.reshape(4, 5, -1)).all(axis=2)
-    graph = image_graph(noisy, 3, sigma_f=0.5, mask=valid, channel_axis=channels)
-    plotting.plot_graph(noisy, graph, ax=difference)
-    plotting.plot_neighbors(noisy, graph, (0, 0), first)
-    if picture.ndim == 2:
-        for ax in (first, difference):
-            assert ax.images[-1].get_clim() == (np.nanmin(noisy), np.nanmax(noisy))
+HIDE = {
+    "nan": lambda image, mask: np.where(mask, np.nan, image),
+    "masked": lambda image, mask: np.ma.array(np.where(mask, 1e6, image), mask=mask),
+}
 
 
-@pytest.mark.parametrize("picture", [GRAY, COLOR])
-def test_masked_pixels_are_blank_and_not_counted_as_errors(figure, picture):
+@pytest.mark.parametrize("hide", HIDE.values(), ids=HIDE)
+@pytest.mark.parametrize("picture", [GRAY, COLOR], ids=["gray", "color"])
+def test_nan_and_masked_pixels_are_blank_and_not_counted_as_errors(figure, picture, hide):
     mask = np.zeros(picture.shape, bool)
     mask[1, 2] = True
-    noisy = np.ma.array(np.where(mask, 1e6, picture + 0.1), mask=mask)
+    noisy = hide(picture + 0.1, mask)
     axes = figure.subplots(1, 4)
     first, _, difference = plot_comparison(
-        {"noisy": noisy, "same": noisy}, axes[:3], np.array([0, 1]), clean=picture, difference=True
+        {"noisy": noisy, "same": noisy}, axes[:3], clean=picture, difference=True
     )
     assert first.get_title() == "noisy: error 0.1"
     np.testing.assert_allclose(difference.images[0].get_clim(), (-0.15, 0.15))
-    (ax,) = plot_comparison({"noisy": picture}, axes[3:], clean=np.ma.array(picture, mask=mask))
+    (ax,) = plot_comparison({"noisy": picture}, axes[3:], clean=hide(picture, mask))
     assert ax.get_title() == "noisy: error 0"
     graph = image_graph(GRAY, 3, sigma_f=0.5)
-    plotting.plot_neighbors(noisy, graph, (0, 0), difference, radius=9)
+    plotting.plot_graph(noisy, graph, ax=difference)
+    plotting.plot_neighbors(noisy, graph, (0, 0), first, radius=9)
     for ax in (first, difference):
-        assert not np.isfinite(np.ma.filled(ax.images[-1].get_array(), np.nan))[1, 2].any()
+        shown = np.ma.filled(ax.images[-1].get_array(), np.nan)
+        assert not np.isfinite(shown[1, 2]).any()
+        if picture.ndim == 2:
+            limits = picture[~mask].min() + 0.1, picture[~mask].max() + 0.1
+            assert ax.images[-1].get_clim() == limits
 
 
 @pytest.mark.parametrize("shape", [(4, 5, 1), (4, 5, 2), (4, 5, 6), (2, 4, 5, 3), (4,)])
@@ -275,6 +258,7 @@ GRAPHS = {
     "directed": (IMAGE, image_graph(IMAGE, 5, directed=True)),
     "color": (COLOR_IMAGE, image_graph(COLOR_IMAGE, 5, channel_axis=-1)),
 }
+NNK = GRAPHS["nnk"][1]
 every_graph = pytest.mark.parametrize(("image", "graph"), GRAPHS.values(), ids=GRAPHS)
 
 
@@ -297,19 +281,13 @@ def test_drawn_neighbors_are_those_of_the_graph(figure, image, graph, pixel):
         lines.get_alpha(), np.maximum(0.05, np.sqrt(row.data / max(row.data)))
     )
     assert ax.get_title() == f"{graph.kind}: {row.nnz} neighbors"
-    assert {tuple(c) for c in lines.get_colors()[:, :3]} == {tuple(rgb(COLORS[graph.kind]))}
-
-
-def rgb(color):
-    from matplotlib.colors import to_rgb
-
-    return to_rgb(color)
+    assert {tuple(c) for c in lines.get_colors()[:, :3]} == {to_rgb(COLORS[graph.kind])}
 
 
 @pytest.mark.parametrize("radius", [None, 2])
 def test_neighbors_are_drawn_on_the_matching_part_of_the_image(figure, radius):
     ax = figure.subplots()
-    plotting.plot_neighbors(IMAGE, GRAPHS["nnk"][1], (6, 1), ax, radius=radius)
+    plotting.plot_neighbors(IMAGE, NNK, (6, 1), ax, radius=radius)
     (picture,) = ax.images
     r = 4 if radius is None else radius
     np.testing.assert_array_equal(picture.get_array(), IMAGE[6 - r : 7 + r, : 2 + r])
@@ -341,43 +319,47 @@ def test_edges_of_a_crop_are_drawn_once(figure, image, graph, crop):
 @pytest.mark.parametrize("crop", [5, np.s_[2:5], np.s_[5:5, :], np.s_[::2, :], np.s_[20:30, :]])
 def test_invalid_crops_are_refused(crop):
     with pytest.raises(ValueError, match="crop="):
-        plotting.plot_graph(IMAGE, GRAPHS["nnk"][1], crop)
+        plotting.plot_graph(IMAGE, NNK, crop)
 
 
 def test_too_many_edges_are_refused(monkeypatch):
     monkeypatch.setattr(graphs, "_MAX_LINKS", 100)
     with pytest.raises(ValueError, match=r"12x10 pixels holds .* choose a smaller one"):
-        plotting.plot_graph(IMAGE, GRAPHS["nnk"][1])
+        plotting.plot_graph(IMAGE, NNK)
 
 
-@pytest.mark.parametrize("arguments", [(IMAGE, GRAPHS["nnk"][1].adjacency), GRAPHS["nnk"][::-1]])
-def test_other_graphs_and_swapped_arguments_are_refused(arguments):
-    with pytest.raises(TypeError, match=r"graph must be an ImageGraph, .* the first argument"):
-        plotting.plot_neighbors(*arguments, (3, 3))
-    with pytest.raises(TypeError, match=r"graph must be an ImageGraph, .* the first argument"):
-        plotting.plot_graph(*arguments)
+@pytest.mark.parametrize(
+    ("image", "graph", "error", "says"),
+    [
+        (IMAGE, NNK.adjacency, TypeError, "graph must be an ImageGraph, .* the first argument"),
+        (NNK, IMAGE, TypeError, "graph must be an ImageGraph, .* the first argument"),
+        (IMAGE.T, NNK, ValueError, r"the graph \(12, 10\)"),
+        (IMAGE[0], NNK, ValueError, r"the graph \(12, 10\)"),
+        (COLOR_IMAGE.transpose(2, 0, 1), NNK, ValueError, r"the graph \(12, 10\)"),
+    ],
+)
+def test_other_graphs_and_images_of_another_shape_are_refused(image, graph, error, says):
+    with pytest.raises(error, match=says):
+        plotting.plot_neighbors(image, graph, (3, 3))
+    with pytest.raises(error, match=says):
+        plotting.plot_graph(image, graph, np.s_[:5, :5])
 
 
-@pytest.mark.parametrize("pixel", [(12, 0), (0, 10), (-1, 0)])
-def test_pixels_outside_the_image_are_refused(pixel):
-    with pytest.raises(ValueError, match="pixel="):
-        plotting.plot_neighbors(IMAGE, GRAPHS["nnk"][1], pixel)
-
-
-@pytest.mark.parametrize("pixel", [5, (1.5, 2), (1, 2, 3), "ab"])
-def test_pixels_that_are_not_two_integers_are_refused(pixel):
-    with pytest.raises(TypeError, match=r"pixel must be \(row, column\)"):
-        plotting.plot_neighbors(IMAGE, GRAPHS["nnk"][1], pixel)
+@pytest.mark.parametrize(
+    ("pixel", "error", "says"),
+    [
+        *((pixel, ValueError, "pixel=") for pixel in ((12, 0), (0, 10), (-1, 0))),
+        *(
+            (pixel, TypeError, r"pixel must be \(row, column\)")
+            for pixel in (5, (1.5, 2), (1, 2, 3), "ab")
+        ),
+    ],
+)
+def test_bad_pixels_and_radii_are_refused(pixel, error, says):
+    with pytest.raises(error, match=says):
+        plotting.plot_neighbors(IMAGE, NNK, pixel)
     with pytest.raises(ValueError, match="radius=-1"):
-        plotting.plot_neighbors(IMAGE, GRAPHS["nnk"][1], (3, 3), radius=-1)
-
-
-@pytest.mark.parametrize("image", [IMAGE.T, IMAGE[0], COLOR_IMAGE.transpose(2, 0, 1)])
-def test_images_of_another_shape_are_refused(image):
-    with pytest.raises(ValueError, match=r"the graph \(12, 10\)"):
-        plotting.plot_neighbors(image, GRAPHS["nnk"][1], (3, 3))
-    with pytest.raises(ValueError, match=r"the graph \(12, 10\)"):
-        plotting.plot_graph(image, GRAPHS["nnk"][1], np.s_[:5, :5])
+        plotting.plot_neighbors(IMAGE, NNK, (3, 3), radius=-1)
 
 
 @every_graph
@@ -391,22 +373,20 @@ def test_degrees_and_numbers_of_neighbors_are_drawn(figure, image, graph):
     np.testing.assert_array_equal(shown.get_array().ravel(), expected)
 
 
-def test_degree_of_a_single_pixel_is_zero(figure):
-    ax = plotting.plot_degrees(image_graph([[1.0]]), figure.subplots())
-    assert not ax.images[0].get_array().any()
-
-
-def test_degrees_of_masked_pixels_are_blank(figure):
+def test_degrees_of_single_and_of_masked_pixels(figure):
+    single, masked = figure.subplots(1, 2)
+    plotting.plot_degrees(image_graph([[1.0]]), single)
+    assert not single.images[0].get_array().any()
     mask = IMAGE > 0.3
-    ax = plotting.plot_degrees(image_graph(IMAGE, 5, mask=mask), figure.subplots())
-    np.testing.assert_array_equal(ax.images[0].get_array().mask, ~mask)
+    plotting.plot_degrees(image_graph(IMAGE, 5, mask=mask), masked)
+    np.testing.assert_array_equal(masked.images[0].get_array().mask, ~mask)
 
 
 # --- wavelets ----------------------------------------------------------------------------
 
 
 def test_bands_show_their_variances(figure):
-    bands = SpectralGraphWavelets(GRAPHS["nnk"][1]).analyze(IMAGE)
+    bands = SpectralGraphWavelets(NNK).analyze(IMAGE)
     artists = [ax.images[0] for ax in plotting.plot_bands(bands, figure.subplots(1, 7))]
     for number, (artist, band) in enumerate(zip(artists, bands, strict=True), start=1):
         np.testing.assert_array_equal(artist.get_array(), band)
@@ -444,7 +424,6 @@ def test_bands_of_color_are_refused():
 
 
 def test_plots_without_axes_use_those_of_pyplot():
-    plt = pytest.importorskip("matplotlib.pyplot")
     image, graph = IMAGE.copy(), image_graph(IMAGE, 5)
     figure, axes = plt.subplots(1, 3)
     one_axes = [
