@@ -66,6 +66,16 @@ def in_tiles(image, sigma=20, **options):
     return result
 
 
+def with_noise(clean, seed=9):
+    return (clean + np.random.default_rng(seed).normal(0, 20, clean.shape)).astype(np.float32)
+
+
+def assert_same_bits(image, sigma=20, **options):
+    """Check that denoising in tiles gives the bits of denoising the whole image."""
+    expected = denoise(image, sigma, **options)
+    np.testing.assert_array_equal(in_tiles(image, sigma, **options), expected)
+
+
 # --- same bits ---------------------------------------------------------------------------
 
 CASES = [
@@ -79,9 +89,8 @@ CASES = [
 @pytest.mark.parametrize(("method", "channels", "dtype", "side"), CASES)
 def test_tiles_give_the_bits_of_the_whole_image(method, channels, dtype, side, side_of_tiles):
     image = noisy(side, 20, channels, dtype, 600)
-    options = {"method": method, "channel_axis": None if channels == 1 else -1}
     side_of_tiles(side, side + 30)
-    np.testing.assert_array_equal(in_tiles(image, **options), denoise(image, 20, **options))
+    assert_same_bits(image, method=method, channel_axis=None if channels == 1 else -1)
 
 
 @pytest.mark.parametrize(("method", "channels"), [("fast", 3), ("best", 1)])
@@ -90,45 +99,31 @@ def test_methods_with_a_large_overlap_give_the_same_bits(method, channels, side_
     reach = METHODS[method].reach((6000, 40), channels)
     shape = (2 * reach.border[0] + 3 * reach.unit[0], 40)
     clean = np.resize(CAMERA[:250, :40], shape)[..., None] * np.linspace(0.8, 1, channels)
-    image = clean + np.random.default_rng(9).normal(0, 20, clean.shape)
-    image = image.astype(np.float32)[..., 0 if channels == 1 else slice(None)]
-    options = {"method": method, "channel_axis": None if channels == 1 else -1}
     side_of_tiles(1, 40)
-    np.testing.assert_array_equal(in_tiles(image, **options), denoise(image, 20, **options))
+    assert_same_bits(with_noise(clean), method=method, channel_axis=-1)
 
 
 @pytest.mark.parametrize("shape", [(20_000, 1), (1, 20_000), (5, 9000), (1500, 16)])
 def test_thin_images_give_the_same_bits(shape, side_of_tiles):
-    image = np.random.default_rng(2).normal(100, 20, shape).astype(np.float32)
     side_of_tiles(*(n if n < 100 else 600 for n in shape))
-    np.testing.assert_array_equal(in_tiles(image), denoise(image, 20))
+    assert_same_bits(with_noise(np.full(shape, 100)))
 
 
 @pytest.mark.parametrize(("shape", "spacing"), [((900, 60), (1, 3)), ((60, 900), (2.4, 1))])
 def test_images_with_uneven_spacing_give_the_same_bits(shape, spacing, side_of_tiles):
     model = NoiseModel.from_autocovariance(400 * np.outer([1, 2, 1], [1, 2, 1]) / 4)
-    image = np.resize(CAMERA[:, : shape[1]], shape)
-    image = (image + np.random.default_rng(8).normal(0, 20, shape)).astype(np.float32)
+    image = with_noise(np.resize(CAMERA[:, : shape[1]], shape))
     side_of_tiles(*(n if n < 100 else 100 for n in shape))
     for sigma in (20, model):
-        found = in_tiles(image, sigma, spacing=spacing)
-        np.testing.assert_array_equal(found, denoise(image, sigma, spacing=spacing))
+        assert_same_bits(image, sigma, spacing=spacing)
 
 
 def test_volumes_give_the_same_bits(side_of_tiles):
     volume = np.stack([np.tile(CAMERA[t : t + 8, :200], (1, 4)) for t in range(8)])
-    volume = (volume + np.random.default_rng(3).normal(0, 20, volume.shape)).astype(np.float32)
     side_of_tiles(8, 8, 100)
-    found = in_tiles(volume, method="fast", spacing=(1, 1, 1))
-    np.testing.assert_array_equal(found, denoise(volume, 20, spacing=1))
-
-
-def test_tiles_keep_the_same_half_of_the_groups(side_of_tiles):
-    volume = np.resize(CAMERA, (400, 9, 10))
-    volume = (volume + np.random.default_rng(1).normal(0, 20, volume.shape)).astype(np.float32)
-    side_of_tiles(18, 9, 10)
-    found = in_tiles(volume, spacing=(2, 1, 1))
-    np.testing.assert_array_equal(found, denoise(volume, 20, spacing=(2, 1, 1)))
+    assert_same_bits(with_noise(volume), method="fast", spacing=1)
+    side_of_tiles(18, 9, 10)  # every tile keeps the same half of the groups
+    assert_same_bits(with_noise(np.resize(CAMERA, (400, 9, 10))), spacing=(2, 1, 1))
 
 
 @pytest.mark.parametrize("channels", [1, 3])
@@ -139,20 +134,15 @@ def test_correlated_noise_gives_the_same_bits(channels, side_of_tiles):
     model = NoiseModel.from_autocovariance(among[:, :, None, None] * table)
     reach = METHODS["fast"].reach((6000, 70), channels)
     clean = np.resize(CAMERA[:250, :70], (2 * reach.border[0] + 3 * reach.unit[0], 70))
-    noise = np.random.default_rng(4).normal(0, 20, (*clean.shape, channels))
-    image = (clean[..., None] + noise).astype(np.float32)
     side_of_tiles(1, 70)
-    found = in_tiles(image, model, channel_axis=-1)
-    np.testing.assert_array_equal(found, denoise(image, model, channel_axis=-1))
+    assert_same_bits(with_noise(np.stack([clean] * channels, -1)), model, channel_axis=-1)
 
 
 def test_sgw_with_a_noise_curve_gives_the_same_bits(side_of_tiles):
     """The noise curve counts as one level, and clipping is inverted."""
     side_of_tiles(150, 150)
-    image = noisy(0, 40, dtype=np.uint8)
     model = NoiseModel(40, curve=[[0, 255], [1, 1.5]])
-    options = {"sigma": model, "method": "sgw"}
-    np.testing.assert_array_equal(in_tiles(image, **options), denoise(image, **options))
+    assert_same_bits(noisy(0, 40, dtype=np.uint8), model, method="sgw")
 
 
 @pytest.mark.parametrize("counts", [10, 100])
@@ -390,13 +380,6 @@ def test_a_folder_without_an_array_is_refused(tmp_path):
         denoise_tiles(tmp_path / "in.zarr", tmp_path / "out.zarr", 20)
 
 
-def test_tiff_files_with_a_channel_axis_are_refused(tmp_path):
-    image = noisy(3, 20, dtype=np.uint8)
-    tifffile.imwrite(tmp_path / "c.ome.tif", np.stack([image] * 2), metadata={"axes": "CYX"})
-    with pytest.raises(ValueError, match="axes CYX"):
-        denoise_tiles(tmp_path / "c.ome.tif", tmp_path / "out.zarr", 20)
-
-
 @pytest.mark.parametrize(
     ("channels", "options", "message"),
     [
@@ -413,6 +396,12 @@ def test_tiff_samples_that_need_conversion_are_refused(tmp_path, channels, optio
     tifffile.imwrite(tmp_path / "in.tif", pixels[..., 0] if channels == 1 else pixels, **options)
     with pytest.raises(ValueError, match=f"in parts .*{message}.*read it whole with nnk_image"):
         denoise_tiles(tmp_path / "in.tif", tmp_path / "out.zarr", 20)
+
+
+def test_tiff_files_with_a_channel_axis_are_refused(tmp_path):
+    tifffile.imwrite(tmp_path / "c.ome.tif", np.zeros((2, 60, 70)), metadata={"axes": "CYX"})
+    with pytest.raises(ValueError, match="axes CYX"):
+        denoise_tiles(tmp_path / "c.ome.tif", tmp_path / "out.zarr", 20)
 
 
 def test_jpeg_tiles_are_read_as_rgb(tmp_path):
@@ -439,6 +428,10 @@ def test_jpeg_tiles_are_read_as_rgb(tmp_path):
         ({"source": "missing.npy"}, r"missing\.npy: \w"),
         ({"strength": 0}, "strength"),
         ({"source": np.ones((1, 60, 70)), "spacing": 1}, "remove axes of length 1"),
+        (
+            {"source": -SHARED, "target": SHARED.copy(), "sigma": NoiseModel(20.0, rician=1)},
+            "magnitudes cannot be negative",
+        ),
         ({"target": np.empty((5, 5))}, r"target has shape \(5, 5\)"),
         ({"target": np.empty((60, 70), "U3")}, "target must hold real numbers, not <U3"),
         ({"source": SHARED, "target": SHARED[::-1]}, "target and source share memory"),
@@ -452,12 +445,6 @@ def test_invalid_input_is_explained(changed, message, tmp_path, monkeypatch):
     with pytest.raises((ValueError, TypeError, MemoryError), match=message):
         denoise_tiles(**options)
     assert not list(tmp_path.iterdir())
-
-
-def test_negative_magnitudes_are_refused():
-    image = noisy(5, 20)[:40, :30] - 300
-    with pytest.raises(ValueError, match="magnitudes cannot be negative"):
-        denoise_tiles(image, np.empty_like(image), NoiseModel(20.0, rician=1))
 
 
 def test_lists_are_accepted_as_arrays():
@@ -514,11 +501,6 @@ def test_invalid_options_of_wavelets_are_explained(options, error, message):
         tiled.filter(image, np.exp, **options)
 
 
-def test_the_response_must_be_a_function():
-    with pytest.raises(TypeError, match="response must be a function"):
-        tiled.filter(da.zeros((50, 60)), 3, 10)
-
-
 @pytest.mark.parametrize("call", [tiled.analyze, tiled.denoise])
 def test_masked_arrays_and_unknown_chunks_are_refused(call):
     image = da.from_array(noisy(4, 20), chunks=64)
@@ -528,6 +510,8 @@ def test_masked_arrays_and_unknown_chunks_are_refused(call):
         call(image[image[:, 0] > 100], 10)
 
 
-def test_lazy_functions_refuse_numpy_arrays():
+def test_other_arguments_of_lazy_functions_are_refused():
     with pytest.raises(TypeError, match=r"must be a dask array, not ndarray: use dask\.array"):
         tiled.denoise(IMAGE, 20)
+    with pytest.raises(TypeError, match="response must be a function"):
+        tiled.filter(da.zeros((50, 60)), 3, 10)
