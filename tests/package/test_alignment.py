@@ -1,11 +1,20 @@
 """Arrays may start at any address; the C core only receives aligned ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import nnk_image
-from nnk_image import _core
+from nnk_image import (
+    ImageGraph,
+    SpectralGraphWavelets,
+    _core,
+    denoise,
+    image_graph,
+    nnk_graph,
+    nnk_weights,
+)
 from nnk_image.graph.planes import StoredEdges
 from nnk_image.neighbors import _core as neighbors_core
 
@@ -13,38 +22,29 @@ RNG = np.random.default_rng(5)
 GRAY = RNG.random((21, 26))
 VOLUME = RNG.random((5, 6, 7))
 POINTS = RNG.standard_normal((50, 4))
+GRAM = POINTS @ POINTS.T
+CANDIDATES = RNG.integers(0, 50, (50, 8))
+GRAPH = image_graph(GRAY, 5, sigma_f=0.3)
+VOLUME_GRAPH = image_graph(VOLUME, 3, sigma_f=0.3, spacing=(1, 1, 1))
+NEAREST = nnk_graph(POINTS, 8)
 
 
-def misaligned(array):
-    """Return an equal array that starts one byte past an aligned address."""
-    room = np.empty(array.nbytes + array.itemsize, np.uint8)
-    start = 1 - room.ctypes.data % array.itemsize
-    start += array.itemsize if start < 0 else 0
-    copy = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    copy[...] = array
-    assert not copy.flags.aligned or array.itemsize == 1
+def misaligned(thing):
+    """Return an equal array, matrix or graph whose arrays start one byte past aligned addresses."""
+    if isinstance(thing, ImageGraph):
+        return replace(thing, edges=StoredEdges(misaligned(thing.adjacency)))
+    if sp.issparse(thing):
+        matrix = thing.copy()
+        parts = (matrix.data, matrix.indices, matrix.indptr)
+        matrix.data, matrix.indices, matrix.indptr = map(misaligned, parts)
+        return matrix
+    room = np.empty(thing.nbytes + thing.itemsize, np.uint8)
+    start = 1 - room.ctypes.data % thing.itemsize
+    start += thing.itemsize if start < 0 else 0
+    copy = room[start : start + thing.nbytes].view(thing.dtype).reshape(thing.shape)
+    copy[...] = thing
+    assert not copy.flags.aligned or thing.itemsize == 1
     return copy
-
-
-def misaligned_rows(matrix):
-    """Return the sparse matrix with misaligned arrays."""
-    copy = matrix.copy()
-    copy.data, copy.indices, copy.indptr = (
-        misaligned(a) for a in (matrix.data, matrix.indices, matrix.indptr)
-    )
-    return copy
-
-
-def misaligned_graph(graph):
-    """Return the graph with misaligned arrays."""
-    return nnk_image.ImageGraph(
-        StoredEdges(misaligned_rows(graph.adjacency)),
-        graph.shape,
-        graph.kind,
-        graph.window,
-        graph.sigma_d,
-        graph.sigma_f,
-    )
 
 
 @pytest.fixture
@@ -76,13 +76,16 @@ def checked_core(monkeypatch):
 
 
 def graph_of(image, **options):
-    adjacency = nnk_image.image_graph(image, 5, sigma_f=0.3, **options).adjacency
-    return adjacency.indptr, adjacency.indices, adjacency.data
+    return rows_of(image_graph(image, 5, sigma_f=0.3, **options).adjacency)
 
 
-def bands_of(graph, image):
-    wavelets = nnk_image.SpectralGraphWavelets(graph, order=8)
-    bands = wavelets.analyze(image)
+def points_graph(points, **options):
+    return rows_of(nnk_graph(points, 8, **options))
+
+
+def bands_of(graph, signal):
+    wavelets = SpectralGraphWavelets(graph, order=8)
+    bands = wavelets.analyze(signal)
     return bands, wavelets.synthesize(bands), wavelets.reconstruct(bands)
 
 
@@ -90,69 +93,35 @@ def rows_of(matrix):
     return matrix.indptr, matrix.indices, matrix.data
 
 
-IMAGE_GRAPH = nnk_image.image_graph(GRAY, 5, sigma_f=0.3)
-VOLUME_GRAPH = nnk_image.image_graph(VOLUME, 3, sigma_f=0.3, spacing=(1, 1, 1))
-CANDIDATES = RNG.integers(0, 50, (50, 8))
-GRAM = POINTS @ POINTS.T
-
 CALLS = {
-    "image_graph": lambda copy: graph_of(copy(GRAY)),
-    "image_graph, float32": lambda copy: graph_of(copy(GRAY.astype(np.float32))),
-    "image_graph, uint16": lambda copy: graph_of(copy((GRAY * 999).astype(np.uint16))),
-    "image_graph, volume": lambda copy: graph_of(copy(VOLUME), spacing=(1, 1, 1)),
-    "SpectralGraphWavelets": lambda copy: bands_of(IMAGE_GRAPH, copy(GRAY)),
-    "synthesize": lambda copy: nnk_image.SpectralGraphWavelets(IMAGE_GRAPH, order=8).synthesize(
-        copy(np.stack([GRAY] * 7))
+    "image_graph": lambda form: graph_of(form(GRAY)),
+    "image_graph, float32": lambda form: graph_of(form(GRAY.astype(np.float32))),
+    "image_graph, uint16": lambda form: graph_of(form((GRAY * 999).astype(np.uint16))),
+    "image_graph, volume": lambda form: graph_of(form(VOLUME), spacing=(1, 1, 1)),
+    "analyze": lambda form: bands_of(GRAPH, form(GRAY)),
+    "analyze, graph": lambda form: bands_of(form(GRAPH), GRAY),
+    "analyze, graph of a volume": lambda form: bands_of(form(VOLUME_GRAPH), VOLUME),
+    "analyze, matrix": lambda form: bands_of(form(GRAPH.adjacency), GRAY.ravel()),
+    "synthesize": lambda form: [
+        SpectralGraphWavelets(GRAPH, order=8).synthesize(form(np.stack([GRAY] * 7)))
+    ],
+    "nnk_graph": lambda form: points_graph(form(POINTS)),
+    "nnk_graph, float32": lambda form: points_graph(form(POINTS.astype(np.float32))),
+    "nnk_graph, candidates": lambda form: points_graph(POINTS, neighbors=form(CANDIDATES)),
+    "nnk_graph, matrix of candidates": lambda form: points_graph(POINTS, neighbors=form(NEAREST)),
+    "nnk_graph, Gram matrix": lambda form: points_graph(
+        form(GRAM), kernel="precomputed", kernel_params={"diagonal": form(np.diag(GRAM))}
     ),
-    "nnk_graph": lambda copy: rows_of(nnk_image.nnk_graph(copy(POINTS), 8)),
-    "nnk_graph, float32": lambda copy: rows_of(
-        nnk_image.nnk_graph(copy(POINTS.astype(np.float32)), 8)
-    ),
-    "nnk_graph, candidates": lambda copy: rows_of(
-        nnk_image.nnk_graph(POINTS, 8, neighbors=copy(CANDIDATES))
-    ),
-    "nnk_graph, Gram matrix": lambda copy: rows_of(
-        nnk_image.nnk_graph(
-            copy(GRAM), 8, kernel="precomputed", kernel_params={"diagonal": copy(np.diag(GRAM))}
-        )
-    ),
-    "nnk_weights": lambda copy: nnk_image.nnk_weights(copy(GRAM[:5, :5]), copy(GRAM[5, :5])),
-} | {
-    f"denoise, {method}": lambda copy, method=method: nnk_image.denoise(
-        copy(GRAY), 0.1, method=method
-    )
-    for method in ("fast", "best", "sgw")
+    "nnk_weights": lambda form: [nnk_weights(form(GRAM[:5, :5]), form(GRAM[5, :5]))],
+    "denoise, guide": lambda form: [denoise(GRAY, 0.1, method="sgw", guide=form(GRAPH))],
+    "denoise, fast": lambda form: [denoise(form(GRAY), 0.1, method="fast")],
+    "denoise, best": lambda form: [denoise(form(GRAY), 0.1, method="best")],
+    "denoise, sgw": lambda form: [denoise(form(GRAY), 0.1, method="sgw")],
 }
 
 
 @pytest.mark.filterwarnings("ignore:the kernel matrix")
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_misaligned_arrays_give_the_same_results(call, checked_core):
-    expected, found = call(np.copy), call(misaligned)
-    for one, two in zip(np.atleast_1d(*expected), np.atleast_1d(*found), strict=True):
-        np.testing.assert_array_equal(one, two)
-
-
-@pytest.mark.parametrize("graph", [IMAGE_GRAPH, VOLUME_GRAPH], ids=["image", "volume"])
-def test_misaligned_graphs_give_the_same_results(graph, checked_core):
-    image = GRAY if graph is IMAGE_GRAPH else VOLUME
-    for one, two in zip(
-        bands_of(graph, image), bands_of(misaligned_graph(graph), image), strict=True
-    ):
-        np.testing.assert_array_equal(one, two)
-    plain = sp.csr_array(graph.adjacency)
-    for one, two in zip(
-        bands_of(plain, image.ravel()), bands_of(misaligned_rows(plain), image.ravel()), strict=True
-    ):
-        np.testing.assert_array_equal(one, two)
-
-
-def test_misaligned_guides_and_candidates_give_the_same_results(checked_core):
-    guide = misaligned_graph(IMAGE_GRAPH)
-    one, two = (nnk_image.denoise(GRAY, 0.1, method="sgw", guide=g) for g in (IMAGE_GRAPH, guide))
-    np.testing.assert_array_equal(one, two)
-    matrix = nnk_image.nnk_graph(POINTS, 8)
-    one, two = (
-        nnk_image.nnk_graph(POINTS, 8, neighbors=m) for m in (matrix, misaligned_rows(matrix))
-    )
-    np.testing.assert_array_equal(one.toarray(), two.toarray())
+    for expected, found in zip(call(lambda thing: thing), call(misaligned), strict=True):
+        np.testing.assert_array_equal(found, expected)
