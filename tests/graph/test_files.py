@@ -3,7 +3,6 @@
 import io
 import os
 import pickle
-import stat
 import tracemalloc
 import zipfile
 
@@ -12,7 +11,6 @@ import pytest
 from graph_checks import assert_equal
 from hypothesis import given
 from hypothesis import strategies as st
-from on_posix import not_as_root
 from random_images import masked_images, options
 from scipy.sparse import csr_array
 
@@ -284,14 +282,6 @@ def test_files_that_cannot_be_read(tmp_path):
         ImageGraph.load(tmp_path / "missing.npz")
     with pytest.raises((OSError, ValueError), match=tmp_path.name):
         ImageGraph.load(tmp_path)
-
-
-@not_as_root
-def test_unreadable_files(tmp_path):
-    path = crafted(tmp_path)
-    path.chmod(stat.S_IWUSR)
-    with pytest.raises((OSError, ValueError), match=r"[Pp]ermission"):
-        ImageGraph.load(path)
 
 
 both_ways_of_saving = pytest.mark.parametrize("save", [np.savez, np.savez_compressed])

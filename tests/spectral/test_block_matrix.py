@@ -12,14 +12,9 @@ from laplacians import wavelets_of
 from pictures import progress_of
 
 from nnk_image import SpectralGraphWavelets, denoise, image_graph
-from nnk_image.base.geometry import BLOCK_BYTES
-from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS
-from nnk_image.graph.planes import EdgePlanes, StoredEdges
-from nnk_image.graph.pruning import GraphSpec
-from nnk_image.graph.window import window_on
+from nnk_image.graph.planes import StoredEdges
 from nnk_image.spectral import block_matrix, time_skewing
-from nnk_image.spectral.block_matrix import BlockMatrix, MatrixWeights
 from nnk_image.spectral.chebyshev import GridRecurrence
 
 SHAPES = [(1, 1), (1, 300), (400, 1), (23, 140), (500, 37)]
@@ -113,51 +108,6 @@ def test_later_changes_of_the_matrix_do_not_matter(no_entries_kept):
     np.testing.assert_array_equal(wavelets.analyze(image), expected)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("width", [1, 7, 8, 300])
-@pytest.mark.parametrize("window", [3, 11, 21])
-def test_padded_rows_are_complete_blocks_with_padding_at_both_ends(window, width, dtype):
-    image = noisy((3, width), dtype)
-    with RowExecutor() as executor:
-        of = window_on(image.shape, window, (1.0, 1.0))[0], np.dtype(dtype)
-        edges = MatrixWeights(image_graph(image, window, sigma_f=9), *of, executor)
-        matrix = BlockMatrix(image.shape, *of, edges, executor)
-    rows, lanes = matrix.padded(image), BLOCK_BYTES // image.itemsize
-    assert rows.shape == (3, matrix.stride)
-    np.testing.assert_array_equal(matrix.inside(rows), image)
-    pad = np.flatnonzero(rows[0])[0]  # no pixel is 0
-    assert pad % lanes == matrix.stride % lanes == 0
-    reach = min(window // 2, width - 1)
-    assert reach <= pad < reach + lanes
-    assert width <= matrix.blocks * lanes < width + lanes
-    assert matrix.stride == 2 * pad + matrix.blocks * lanes
-    assert np.count_nonzero(rows) == image.size
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_degrees_are_the_row_sums_of_the_matrix(dtype, monkeypatch):
-    image = noisy((60, 50), dtype)
-    graph = image_graph(image, 5, 2.0, 9.0)
-    with RowExecutor() as executor:
-        spec = GraphSpec(image, 5, 2.0, 9.0)
-        of = spec.image.shape, spec.window, spec.image.dtype
-        matrices = [BlockMatrix(*of, MatrixWeights(graph, spec.window, dtype, executor), executor)]
-        for kept in (block_matrix.MAX_KEPT_BYTES, 0):
-            monkeypatch.setattr(block_matrix, "MAX_KEPT_BYTES", kept)
-            edges = EdgePlanes(spec, executor)
-            matrices.append(BlockMatrix(*of, edges, executor, keep=False))
-        x = abs(image) + 1
-        products = [m.signless(x, 0.25, executor) for m in matrices]
-    assert [m.keeps_entries for m in matrices] == [True, True, False]
-    signless = 0.25 * (graph.degrees * x + (graph.adjacency @ x.ravel()).reshape(x.shape))
-    for product in products:
-        np.testing.assert_array_equal(product, products[0])
-        np.testing.assert_allclose(product, signless, rtol=16 * np.finfo(dtype).eps)
-    for m in matrices:
-        np.testing.assert_allclose(m.degrees, graph.degrees, rtol=8 * np.finfo(dtype).eps)
-        np.testing.assert_array_equal(m.degrees, matrices[0].degrees)
-
-
 @pytest.mark.parametrize("keep", [False, True])
 def test_memory_of_results_is_freed_immediately(keep, monkeypatch):
     if not keep:
@@ -179,10 +129,11 @@ def test_memory_of_results_is_freed_immediately(keep, monkeypatch):
     assert after - before < image.nbytes
 
 
-def peak_of(work):
+def peak_of_low_pass(image):
     tracemalloc.start()
     try:
-        work()
+        wavelets = wavelets_of(image, 7, sigma_f=9, order=16)
+        wavelets.filter(image, lambda x: np.exp(-x))
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -190,11 +141,6 @@ def peak_of(work):
 
 def test_recomputing_entries_saves_memory(monkeypatch):
     image = noisy((6000, 40))
-
-    def low_pass():
-        wavelets = wavelets_of(image, 7, sigma_f=9, order=16)
-        wavelets.filter(image, lambda x: np.exp(-x))
-
-    kept = peak_of(low_pass)
+    kept = peak_of_low_pass(image)
     keep_no_entries(monkeypatch)
-    assert peak_of(low_pass) < 0.6 * kept
+    assert peak_of_low_pass(image) < 0.6 * kept
