@@ -1,11 +1,9 @@
 """Ctrl-C and errors in progress reports end a call and its threads; later calls are correct."""
 
-import itertools
-
 import numpy as np
 import pytest
 from child import JOBS, leaving_no_task, on_linux, python
-from whole_chain import GRAY, checksum
+from whole_chain import GRAY
 
 import nnk_image.base.parallel
 from nnk_image import NoiseModel, denoise, denoise_bands
@@ -90,28 +88,29 @@ class Stop(Exception):
     pass
 
 
+WITH_REPORTS = {
+    "sgw": lambda **options: denoise(GRAY, 25, method="sgw", **options),
+    "fast": lambda **options: denoise(GRAY, 25, method="fast", **options),
+    "bands": lambda **options: denoise_bands(CUBE, 25, **options),
+    "magnitudes": lambda **options: denoise_bands(abs(CUBE), RICIAN, **options),
+}
+
+
 @JOBS
-@pytest.mark.parametrize("call", ["sgw", "fast", "bands", "magnitudes"])
+@pytest.mark.parametrize("call", WITH_REPORTS.values(), ids=WITH_REPORTS)
 def test_errors_in_progress_reports_do_not_affect_later_calls(call, n_jobs, monkeypatch):
     monkeypatch.setattr(nnk_image.base.parallel, "PIXELS_PER_CHUNK", 300)
 
-    def report(done, total):
-        if stopping and done > total * next(fractions):
-            raise Stop
+    def stop_after(fraction):
+        def report(done, total):
+            if done > total * fraction:
+                raise Stop
 
-    calls = {
-        "sgw": lambda: checksum(denoise(GRAY, 25, method="sgw", n_jobs=n_jobs, progress=report)),
-        "fast": lambda: checksum(denoise(GRAY, 25, method="fast", n_jobs=n_jobs, progress=report)),
-        "bands": lambda: checksum(denoise_bands(CUBE, 25, n_jobs=n_jobs, progress=report)),
-        "magnitudes": lambda: checksum(
-            denoise_bands(abs(CUBE), RICIAN, n_jobs=n_jobs, progress=report)
-        ),
-    }
-    stopping = False
-    expected = calls[call]()
+        return report
+
+    expected = call(n_jobs=n_jobs)
     for fraction in (0, 0.2, 0.7):
-        stopping, fractions = True, itertools.repeat(fraction)
         with leaving_no_task(), pytest.raises(Stop):
-            calls[call]()
-        stopping = False
-        assert calls[call]() == expected
+            call(n_jobs=n_jobs, progress=stop_after(fraction))
+        again = call(n_jobs=n_jobs, progress=stop_after(1))
+        np.testing.assert_array_equal(again, expected)
