@@ -2,12 +2,11 @@
 
 import ast
 import inspect
-import subprocess
-import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from child import python
 from sklearn.base import BaseEstimator
 
 import nnk_image
@@ -125,7 +124,4 @@ def test_denoise_imports_no_unneeded_packages():
         loaded = {name.partition(".")[0] for name in sys.modules} | set(sys.modules)
         print(*loaded & {"PIL", "tifffile", "sklearn", "skimage.io", "dask", "matplotlib", "tqdm"})
     """
-    lines = "\n".join(line.strip() for line in script.splitlines())
-    run = [sys.executable, "-W", "error", "-c", lines]
-    done = subprocess.run(run, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+    assert python(script, flags=("-W", "error")) == []

@@ -1,13 +1,12 @@
 """Releases: one version everywhere, the conda recipe, a light import and the configuration."""
 
 import re
-import subprocess
-import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
 
 import pytest
+from child import python
 
 import nnk_image
 from nnk_image import _core, configuration
@@ -39,13 +38,12 @@ def test_the_conda_recipe_agrees_with_pyproject():
 
 
 def test_importing_the_package_loads_no_large_library():
-    script = "import sys, nnk_image; print(*{name.partition('.')[0] for name in sys.modules})"
-    run = [sys.executable, "-c", script]
-    loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
-    assert {"nnk_image", "lazy_loader"} <= set(loaded)
-    assert not {"numpy", "scipy", "PIL", "tifffile", "skimage", "sklearn", "pygsp", "tqdm"} & set(
-        loaded
+    loaded = set(
+        python("import sys, nnk_image; print(*{name.partition('.')[0] for name in sys.modules})")
     )
+    assert {"nnk_image", "lazy_loader"} <= loaded
+    large = {"numpy", "scipy", "PIL", "tifffile", "skimage", "sklearn", "pygsp", "tqdm"}
+    assert not large & loaded
 
 
 def test_show_config_lists_versions_and_settings(capsys, monkeypatch):

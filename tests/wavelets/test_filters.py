@@ -64,12 +64,12 @@ def test_abspline_and_its_interpolation_match_the_sgwt_toolbox(image, graph):
     bank = design("abspline", 6, lmax)
     pairs = [(bank.evaluate(golden[f"{graph}_x200"]), golden[f"{graph}_gvals"])]
     for order in (4, 6, 12, 15, 30):
-        ours = chebyshev_coefficients(bank.evaluate, order, lmax)
-        ours[:, 0] *= 2  # the toolbox halves them when it sums the series
-        pairs.append((ours, golden[f"{graph}_cheb_m{order}"]))
+        expected = golden[f"{graph}_cheb_m{order}"].copy()
+        expected[:, 0] /= 2
+        pairs.append((chebyshev_coefficients(bank.evaluate, order, lmax), expected))
     for ours, expected in pairs:
-        np.testing.assert_allclose(ours[1:], expected[1:], rtol=0, atol=2e-13)
-        np.testing.assert_allclose(ours[0], expected[0], rtol=0, atol=2e-9)
+        np.testing.assert_allclose(ours[1:], expected[1:], rtol=0, atol=1e-13)
+        np.testing.assert_allclose(ours[0], expected[0], rtol=0, atol=1e-9)
 
 
 def test_frame_bounds_of_known_functions():
@@ -246,26 +246,14 @@ def test_inverse_of_a_loose_frame(dip, scale):
     assert_inverse(scale * np.array([[1.0, 1 - dip]]), 1e-8)
 
 
+MANY_DIPS = [1.0, *[0.0] * 9, 1 - 1e-4]
+
+
 @pytest.mark.parametrize(
     "coefficients",
-    [[[0.0]], [[0.0, 1.0]], [[0.5, 0.5]], [[1.0, 1.0], [2.0, 2.0]], [[1e-8, 1.0]]],
-    ids=["zero", "zero inside", "zero at the end", "a common zero", "nearly zero"],
+    [[[0.0]], [[0.0, 1.0]], [[0.5, 0.5]], [[1.0, 1.0], [2.0, 2.0]], [[1e-8, 1.0]], [MANY_DIPS]],
+    ids=["zero", "zero inside", "zero at the end", "a common zero", "nearly zero", "many dips"],
 )
 def test_banks_that_are_not_frames_have_no_inverse(coefficients):
-    with pytest.raises(ValueError, match="determine the signal"):
+    with pytest.raises(ValueError, match="not determine the signal; use a frame"):
         inverse_coefficients(np.array(coefficients))
-
-
-@pytest.mark.parametrize("dip", [0.003, 0.001])
-def test_loose_frames_may_be_refused_in_float32_only(dip):
-    """The squared filters sum to as little as dip^2, which is too small for float32 only."""
-    coefficients = np.array([[1.0, 1 - dip]])
-    assert len(inverse_coefficients(coefficients)) > 1
-    with pytest.raises(ValueError, match="in float32; use float64, a frame"):
-        inverse_coefficients(coefficients, np.float32)
-
-
-def test_float64_is_not_recommended_where_it_fails_too():
-    many_dips = np.array([[1.0, *np.zeros(9), 1 - 1e-4]])
-    with pytest.raises(ValueError, match="do not determine the signal; use a frame"):
-        inverse_coefficients(many_dips)
