@@ -34,7 +34,7 @@ CONTROL_C = """
         image = noise(4000)
         call = lambda: nnk_image.image_graph(image, n_jobs=n_jobs)
     elif name in ("smooth", "total_variation", "gglr"):
-        image = noise(1000)
+        image = noise(600)
         graph, solver = nnk_image.image_graph(image), getattr(nnk_image.solvers, name)
         graph.adjacency
         call = lambda: solver(graph, image, 1e4, tol=1e-30, n_jobs=n_jobs)
