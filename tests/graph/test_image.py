@@ -108,6 +108,7 @@ def test_images_smaller_than_the_window(shape, build):
 
 # --- refused images ----------------------------------------------------------------------
 
+EMPTY = ((0, 0), (0, 5), (5, 0), (0, 5, 5), (5, 5, 0))
 NO_NUMBERS = (complex, object, str, "S4", [("gray", float)], "m8[s]", "M8[s]")
 
 
@@ -167,20 +168,12 @@ def test_sigma_f_beyond_the_data_range_is_warned_about(build):
 
 
 @both
-@pytest.mark.parametrize("shape", [(0, 0), (0, 5), (5, 0), (0, 5, 5), (5, 5, 0)])
-def test_images_without_pixels_are_refused(shape, build):
-    with pytest.raises(ValueError, match=f"no pixel: shape {re.escape(str(shape))}"):
-        build(np.zeros(shape))
-    with pytest.raises(ValueError, match="no pixel"):
-        build(np.zeros((*shape, 3)), channel_axis=-1)
-    with pytest.raises(ValueError, match="no pixel"):
-        build(np.zeros((5, 5, 0)), channel_axis=-1)
-
-
-@both
 @pytest.mark.parametrize(
     ("shape", "channel_axis", "says"),
     [
+        *((shape, None, f"no pixel: shape {re.escape(str(shape))}") for shape in EMPTY),
+        *(((*shape, 3), -1, "no pixel") for shape in EMPTY),
+        ((5, 5, 0), -1, "no pixel"),
         ((), None, "2 to 4 axes, this one 0"),
         ((5,), None, r"2 to 4 axes, this one 1: shape \(5,\); reshape it to two axes"),
         ((5, 5, 3), None, r"pass channel_axis= \(-1 if the channels come last\), or .*spacing="),
@@ -192,7 +185,7 @@ def test_images_without_pixels_are_refused(shape, build):
         ((5, 5, 3), -4, "channel_axis=-4 is outside"),
     ],
 )
-def test_wrong_numbers_of_axes_are_refused(shape, channel_axis, says, build):
+def test_empty_images_and_wrong_numbers_of_axes_are_refused(shape, channel_axis, says, build):
     image = np.zeros(shape)
     for form in (image, np.ma.masked_array(image, image > 0)):
         with pytest.raises(ValueError, match=says):

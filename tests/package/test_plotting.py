@@ -68,15 +68,6 @@ def test_compaction_shows_the_energy_above_each_band(figure):
     assert lines[0].get_color() != lines[1].get_color()
 
 
-def test_compaction_of_several_images_is_their_mean(figure):
-    images = [RNG.random((9, 9)) for _ in range(3)]
-    results = [energy_compaction(image, orders=[5]) for image in images]
-    lines = plot_compaction(results, [figure.subplots()])[0].lines
-    for line, kind in zip(lines, ("bilateral", "nnk"), strict=True):
-        shares = np.mean([r.cumulative[kind][0] for r in results], axis=0)
-        np.testing.assert_allclose(line.get_ydata(), 1 - shares[:-1], rtol=1e-9, atol=1e-15)
-
-
 def test_compaction_of_one_graph_on_too_many_or_too_few_axes(figure):
     result = energy_compaction(IMAGE, image_graph(IMAGE, 5), orders=[4, 6])
     axes = figure.subplots(1, 3)
@@ -104,11 +95,14 @@ def test_compaction_of_an_image_without_high_bands(figure):
         assert (line.get_ydata() >= 1e-16).all()
 
 
-def test_compaction_of_blocks_is_drawn_beside_that_of_bands(figure):
+def test_compaction_of_several_images_is_their_mean_in_bands_and_blocks(figure):
     results = [energy_compaction(RNG.random((9, 9)), orders=[4], block_size=3) for _ in range(3)]
     results = [r.with_klt(results[:i] + results[i + 1 :]) for i, r in enumerate(results)]
     axes = figure.subplots(1, 3)
     assert plot_compaction(results, axes) == list(axes[:2])
+    for line, name in zip(axes[0].lines, ("bilateral", "nnk"), strict=True):
+        shares = np.mean([result.cumulative[name][0] for result in results], axis=0)
+        np.testing.assert_allclose(line.get_ydata(), 1 - shares[:-1], rtol=1e-9, atol=1e-15)
     for line, name in zip(axes[1].lines, ("dct", "bilateral", "nnk", "klt"), strict=True):
         gain = np.mean([result.coding_gain[name] for result in results])
         assert line.get_label() == f"{name}, {gain:.1f} dB"

@@ -116,7 +116,7 @@ def test_golden_largest_eigenvalue(name, build):
         SpectralGraphWavelets(golden_graph(name, build), lmax=0.98 * true)
 
 
-# --- PyGSP and dense matrices ------------------------------------------------------------
+# --- PyGSP -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["combinatorial", "normalized"])
@@ -134,26 +134,6 @@ def test_results_match_the_chebyshev_filters_of_pygsp(name, order, kind):
     expected = design.filter(signal.ravel(), method="chebyshev", order=order)
     ours = wavelets.analyze(signal).reshape(wavelets.n_bands, -1).T
     np.testing.assert_allclose(ours, expected.reshape(ours.shape), rtol=0, atol=1e-10)
-
-
-@given(
-    graphs(least=1e-2, largest=1e2),
-    st.sampled_from(KINDS),
-    st.sampled_from(["interpolation", "projection"]),
-)
-def test_any_graph_converges_to_the_eigendecomposition(matrix, kind, approximation):
-    """Errors are measured in the inner product in which the Laplacian is self-adjoint."""
-    top = dense.spectrum(matrix, kind)[0].max() or 1
-
-    def response(x):
-        return np.exp(-2 * x / top)
-
-    given = {"laplacian": kind, "order": 60, "approximation": approximation}
-    wavelets = SpectralGraphWavelets(sp.csr_array(matrix), response, **given)
-    root = np.sqrt(dense.node_weights(matrix, kind))
-    signal = signal_for(wavelets) / root
-    (exact,) = dense.functions(matrix, kind, response)
-    assert relative_error(root * wavelets.analyze(signal)[0], root * (exact @ signal)) < 1e-8
 
 
 # --- frames and their inverse ------------------------------------------------------------
