@@ -1,9 +1,8 @@
-"""Tests of the pixel grid as a graph, and as candidates of exact NNK."""
+"""Tests of the pixel grid as a graph."""
 
 import numpy as np
 import pytest
 
-import nnk_image
 from nnk_image.graph import grid_graph
 
 
@@ -41,25 +40,6 @@ def test_masked_pixels_have_no_links():
     kept = mask.ravel()
     expected = by_distance((4, 5), (1, 1)) & kept & kept[:, None]
     np.testing.assert_array_equal(grid_graph((4, 5), mask=mask).toarray(), expected)
-
-
-def test_nnk_of_patches_selects_only_within_the_window():
-    """The weights are those of NNK with exactly the pixels of the window as candidates."""
-    rng = np.random.default_rng(0)
-    image = rng.random((12, 13))
-    patches = np.lib.stride_tricks.sliding_window_view(np.pad(image, 1, mode="edge"), (3, 3))
-    features, candidates = patches.reshape(-1, 9), grid_graph(image.shape, 5)
-    options = {"sigma": 0.5, "symmetrize": None}
-    found = nnk_image.nnk_graph(features, 24, neighbors=candidates, **options).toarray()
-
-    inside = candidates.toarray() > 0
-    gram = np.exp(-((features[:, None] - features) ** 2).sum(axis=2) / (2 * 0.5**2))
-    for q in range(0, image.size, 7):
-        near = np.flatnonzero(inside[q])
-        theta = nnk_image.nnk_weights(gram[np.ix_(near, near)][None], gram[q, near][None])[0]
-        expected = np.zeros(image.size)
-        expected[near] = np.where(theta >= 1e-8 * gram[q, near].max(), theta, 0)
-        np.testing.assert_allclose(found[q], expected, atol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -72,11 +72,9 @@ def _kernel(parts, width, half_window):
 
 
 def sgw(name):
-    """Return arrays of the wavelet transform of 'camera_ns', 'camera', 'brick' or 'coins'."""
+    """Return arrays of the wavelet transform of 'camera_ns', 'camera', 'brick' or 'coins'.
+
+    Those of the adjoint and inverse transforms of 'camera_ns' are named 'inverse_camera_ns'.
+    """
     with np.load(FOLDER / f"sgw_{name}.npz") as file:
         return dict(file)
-
-
-def sgw_inverse():
-    """Return arrays of the adjoint and inverse transforms of 'camera_ns'."""
-    return sgw("inverse_camera_ns")
