@@ -340,7 +340,7 @@ def test_a_changed_hdf5_source_is_detected(tmp_path):
 
 
 def test_a_killed_process_is_resumed(tmp_path):
-    image = np.tile(noisy(1, 20, most=420), (4, 4))
+    image = np.tile(noisy(1, 20, most=420), (3, 3))
     np.save(tmp_path / "in.npy", image)
     code = f"""
 import nnk_image
