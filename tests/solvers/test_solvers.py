@@ -67,23 +67,18 @@ class Random:
 
 
 def planar_form(problem, stiffness):
-    """Return the quadratic form of values and slopes, term by term from its definition."""
+    """Return the quadratic form of values and slopes, edge by edge from its definition."""
     n, axes = problem.places.shape
     form = np.zeros((n * (1 + axes),) * 2)
-
-    def slope(node, axis):
-        return n + axes * node + axis
-
+    slopes = n + np.arange(n * axes).reshape(n, axes)
     for i, j, w in zip(problem.i, problem.j, problem.w, strict=True):
-        c = problem.places[j] - problem.places[i]
         row = np.zeros(len(form))
         row[j], row[i] = 1, -1
-        for axis in range(axes):
-            row[slope(i, axis)] = row[slope(j, axis)] = -c[axis] / 2
-            bend = np.zeros(len(form))
-            bend[slope(i, axis)], bend[slope(j, axis)] = 1, -1
-            form += w * stiffness * np.outer(bend, bend)
+        row[slopes[[i, j]]] = -(problem.places[j] - problem.places[i]) / 2
         form += w * np.outer(row, row)
+        bends = np.zeros((axes, len(form)))
+        bends[range(axes), slopes[i]], bends[range(axes), slopes[j]] = 1, -1
+        form += w * stiffness * bends.T @ bends
     return form
 
 

@@ -31,18 +31,13 @@ def basis_of(graph, size):
 
 
 def laplacian_by_hand(graph, y, x, size):
-    """Return the Laplacian of one block, computed pair by pair."""
+    """Return the Laplacian of one block, with links of adjacent pixels increased by 1 % of the maximum."""
+    rows, columns = np.divmod(np.arange(size**2), size)
+    nodes = (y + rows) * graph.shape[1] + x + columns
+    steps = abs(rows[:, None] - rows) + abs(columns[:, None] - columns)
     adjacency = graph.adjacency.toarray()
-    least = 0.01 * (adjacency.max() or 1)
-    pixels = [(y + i, x + j) for i in range(size) for j in range(size)]
-    matrix = np.zeros((size**2, size**2))
-    for a, (y0, x0) in enumerate(pixels):
-        for b, (y1, x1) in enumerate(pixels):
-            weight = adjacency[y0 * graph.shape[1] + x0, y1 * graph.shape[1] + x1]
-            weight += least * (abs(y0 - y1) + abs(x0 - x1) == 1)
-            matrix[a, b] -= weight
-            matrix[a, a] += weight
-    return matrix
+    weights = adjacency[np.ix_(nodes, nodes)] + 0.01 * (adjacency.max() or 1) * (steps == 1)
+    return np.diag(weights.sum(axis=1)) - weights
 
 
 @pytest.mark.parametrize("name", GRAPHS)
