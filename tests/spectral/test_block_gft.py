@@ -31,7 +31,7 @@ def basis_of(graph, size):
 
 
 def laplacian_by_hand(graph, y, x, size):
-    """Return the Laplacian of one block, with links of adjacent pixels increased by 1 % of the maximum."""
+    """Return the Laplacian of a block; adjacent pixels get an added link of 0.01 of the maximum."""
     rows, columns = np.divmod(np.arange(size**2), size)
     nodes = (y + rows) * graph.shape[1] + x + columns
     steps = abs(rows[:, None] - rows) + abs(columns[:, None] - columns)
