@@ -1,50 +1,67 @@
-"""Input paths of the command line: files, folders and patterns."""
+"""Paths of the command line: files, folders and patterns; existing files; comparisons."""
 
-from pathlib import Path
+import os
 
-from image_files import refusal
+import numpy as np
+import pytest
 from on_posix import not_as_root, only_on_posix
 from PIL import Image
 
-from nnk_image.cli import main
 from nnk_image.cli.paths import image_paths
+from nnk_image.io import read
+
+SIGMA = ("--sigma", "15")
 
 
-def test_files_folders_and_patterns_give_image_paths(tmp_path, monkeypatch):
-    for name in ("b.png", "a.JPG", "w.webp", "c.txt", ".hidden.png", "odd[1].png"):
-        (tmp_path / name).touch()
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / "d.tif").touch()
+@pytest.fixture
+def folders(photo):
+    """Return a folder with an image, other files and a similar folder in it."""
+    (photo.parent / "notes.txt").touch()
+    (photo.parent / "inner").mkdir()
+    for name in ("inner/photo.png", "inner/second.png", ".hidden.png"):
+        (photo.parent / name).write_bytes(photo.read_bytes())
+    (photo.parent / "inner" / "raw.cr3").touch()
+    return photo.parent
+
+
+def files_below(folder):
+    return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+
+
+# --- inputs ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["."], ["a.JPG", "b.png", "odd[1].png", "w.webp"]),
+        (["b.png", "*.png", "odd[1].png"], ["b.png", "odd[1].png"]),
+        (["c.txt"], ["c.txt"]),
+        (["**/*.tif"], ["sub/d.tif"]),
+    ],
+)
+def test_files_folders_and_patterns_give_image_paths(tmp_path, monkeypatch, arguments, expected):
     monkeypatch.chdir(tmp_path)
-    in_folder = [tmp_path / name for name in ("a.JPG", "b.png", "odd[1].png", "w.webp")]
-    assert image_paths([tmp_path]) == in_folder
-    assert image_paths(["b.png", "*.png", "odd[1].png"]) == [Path("b.png"), Path("odd[1].png")]
-    assert image_paths(["c.txt"]) == [Path("c.txt")]
-    assert image_paths(["**/*.tif"]) == [Path("sub/d.tif")]
-
-
-def test_paths_without_images_are_refused(tmp_path):
-    assert "no image given" in refusal(image_paths, [])
-    assert "no image in this folder" in refusal(image_paths, [tmp_path])
-    assert "no file matches" in refusal(image_paths, [str(tmp_path / "*.png")])
-    assert "no such file" in refusal(image_paths, [tmp_path / "x.png"])
-    assert "denoise' only" in refusal(image_paths, [tmp_path / "stack.zarr"])
+    (tmp_path / "sub").mkdir()
+    for name in ("b.png", "a.JPG", "w.webp", "c.txt", ".hidden.png", "odd[1].png", "sub/d.tif"):
+        (tmp_path / name).touch()
+    assert [path.as_posix() for path in image_paths(arguments)] == expected
 
 
 @only_on_posix
-def test_links_to_nothing_are_images_that_cannot_be_read(tmp_path, monkeypatch, capsys):
+def test_links_to_nothing_are_images_that_cannot_be_read(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "photos"
     (folder / "closed").mkdir(parents=True)
     Image.new("L", (8, 8)).save(folder / "good.png")
     (folder / "lost.png").symlink_to("nowhere.png")
     (folder / "loop.png").symlink_to("loop.png")
-    for images in ("photos", "photos/*.png"):
-        assert main(["denoise", images, f"{images[:6]}-{len(images)}/", "--recursive"]) == 1
-        lines = capsys.readouterr().err
-        assert "photos/lost.png: No such file" in lines
-        assert "photos/loop.png: Too many levels of symbolic links" in lines
-        assert "2 of 3 images failed" in lines
+    for images, out in (("photos", "one/"), ("photos/*.png", "two/")):
+        status, _, err = run("denoise", images, out, "--recursive")
+        assert status == 1
+        assert "photos/lost.png: No such file" in err
+        assert "photos/loop.png: Too many levels of symbolic links" in err
+        assert "2 of 3 images failed" in err
 
 
 @not_as_root
@@ -54,3 +71,83 @@ def test_folders_that_cannot_be_read_are_named(tmp_path, capsys):
     closed.mkdir(mode=0)
     assert image_paths([tmp_path], recursive=True) == [tmp_path / "a.png"]
     assert f"{closed}: skipped, because it cannot be read: Permission" in capsys.readouterr().err
+
+
+def test_names_of_skipped_files_are_printed(run, folders):
+    for n in range(7):
+        (folders / f"{n}.doc").touch()
+    status, text, err = run("noise", folders)
+    assert (status, text.count("\n")) == (0, 1)
+    assert "because they are not images: 0.doc, 1.doc, 2.doc, 3.doc, 4.doc and 3 more\n" in err
+    assert run("noise", folders, "--recursive")[1].count("\n") == 3
+
+
+# --- existing files ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["other.png", "other.jpg", "photo.png", "folder"])
+def test_overwrite_replaces_existing_files(run, photo, name):
+    """Without the option, such calls are refused (test_refusals.py)."""
+    target, source = photo.with_name(name), photo
+    if name == "folder":  # the output is the input folder
+        target, source = photo, photo.parent
+    elif target != photo:
+        target.write_bytes(b"old")
+    before = target.read_bytes()
+    out = target if source == photo else source
+    run.prints("denoise", source, out, *SIGMA, "--overwrite")
+    assert target.read_bytes() != before
+
+
+def test_no_clobber_skips_existing_results(run, folders, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "photo.png").write_bytes(b"old")
+    arguments = ("denoise", folders, out, "--recursive", "--no-clobber", *SIGMA)
+    status, text, err = run(*arguments)
+    assert (status, text.count("\n")) == (0, 2)
+    assert err.endswith("1 of 3 results exist: skipped\n")
+    assert (out / "photo.png").read_bytes() == b"old"
+    status, text, err = run(*arguments)
+    assert (status, text) == (0, "")
+    single = ("denoise", folders / "photo.png", out / "photo.png", "--no-clobber", *SIGMA)
+    both = tmp_path / "both.png"
+    assert run(*single, "--compare", both)[0] == 0
+    assert not both.exists()
+
+
+# --- folders -----------------------------------------------------------------------------
+
+
+def test_recursive_keeps_the_folder_structure(run, folders):
+    out = folders / "clean"  # inside the input folder
+    for _ in range(2):  # results are not denoised again
+        status, _, err = run("denoise", folders, out, "--recursive", *SIGMA, "--overwrite")
+        assert status == 0
+        assert err == (
+            f"nnk-image: {folders}: skipped, because they are not images: inner{os.sep}raw.cr3, "
+            "notes.txt\n"
+        )
+        assert files_below(out) == ["inner/photo.png", "inner/second.png", "photo.png"]
+
+
+@pytest.mark.parametrize("option", ["--no-clobber", "--overwrite"])
+def test_repeated_calls_ignore_their_own_comparisons_and_plots(run, folders, option):
+    names = folders, folders / "clean", "--compare", folders / "both", "--recursive", *SIGMA
+    before = None
+    for _ in range(2):
+        assert run("denoise", *names, option)[0] == 0
+        after = files_below(folders)
+        assert before in (None, after)
+        before = after
+    assert files_below(folders / "both") == files_below(folders / "clean")
+    names = folders / "inner", "--plot", folders / "inner" / "plots", "--recursive", "--overwrite"
+    for _ in range(2):
+        assert run("noise", *names)[1].count("\n") == 2
+
+
+def test_a_comparison_shows_input_and_result_side_by_side(run, photo, tmp_path):
+    out, both = tmp_path / "out.png", tmp_path / "both.png"
+    run.prints("denoise", photo, out, *SIGMA, "--compare", both)
+    expected = np.concatenate([read(photo)[0], read(out)[0]], axis=1)
+    np.testing.assert_array_equal(read(both)[0], expected)

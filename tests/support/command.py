@@ -6,11 +6,29 @@ import sys
 from nnk_image import cli
 
 
-def run(capsys, *arguments):
-    """Run the command in this process; return exit status, standard output and error."""
-    status = cli.main([str(a) for a in arguments])
-    out, err = capsys.readouterr()
-    return status, out, err
+class Command:
+    """The command line in this process."""
+
+    def __init__(self, capsys):
+        self._capsys = capsys
+
+    def __call__(self, *arguments):
+        """Run the command; return exit status, standard output and standard error."""
+        status = cli.main([str(a) for a in arguments])
+        return status, *self._capsys.readouterr()
+
+    def prints(self, *arguments):
+        """Run a command that succeeds without a warning; return its standard output."""
+        status, text, err = self(*arguments)
+        assert (status, err) == (0, ""), err
+        return text
+
+    def refuses(self, *arguments):
+        """Run a command that prints nothing but an error of one line, and return the error."""
+        status, text, err = self(*arguments)
+        assert (status, text, err.count("\n")) == (1, "", 1), (status, text, err)
+        assert err.startswith("nnk-image: ")
+        return err
 
 
 def command(*arguments):
