@@ -1,15 +1,16 @@
 """Image files are written bit for bit, and completely or not at all."""
 
+import errno
 import os
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 import tifffile
-from disk import no_space
 from image_files import noise, refusal
 from on_posix import not_as_root, only_on_posix
 from PIL import Image, features
@@ -20,16 +21,13 @@ from nnk_image.io import ImageFileError, read, write
 from nnk_image.io.files import check_writable
 
 SHAPES = [(5, 7), (5, 7, 3), (1, 1), (1, 9, 3), (9, 1), (3, 4), (4, 3)]
-
+FORMATS = {".png": "PNG", ".tif": "TIFF", ".webp": "WEBP", ".bmp": "BMP", ".pnm": "PPM"}
 LOSSLESS = [
-    (".png", np.uint8),
-    (".png", np.uint16),
-    (".tif", np.uint8),
-    (".tif", np.uint16),
-    (".tif", np.float32),
+    *((".png", dtype, alpha) for dtype in ("uint8", "uint16", ">u2") for alpha in (0, 1)),
+    *((".tif", dtype, alpha) for dtype in ("uint8", "uint16", "float32") for alpha in (0, 1)),
+    *((".webp", "uint8", 0), (".webp", "uint8", 1)),
+    *((".bmp", "uint8", 0), (".pnm", "uint8", 0), (".npy", "uint16", 0)),
 ]
-LOSSLESS = [(*case, alpha) for case in LOSSLESS for alpha in (False, True)]
-LOSSLESS += [(".pnm", np.uint8, False), (".npy", np.uint16, False)]
 
 
 # Round trips
@@ -39,11 +37,13 @@ LOSSLESS += [(".pnm", np.uint8, False), (".npy", np.uint16, False)]
 @pytest.mark.parametrize(("extension", "dtype", "alpha"), LOSSLESS)
 def test_round_trip_is_bit_exact(tmp_path, extension, dtype, shape, alpha):
     path = tmp_path / f"image{extension}"
-    pixels = noise(shape, dtype)
-    opacity = noise(shape[:2], dtype) if alpha else None
-    write(path, pixels, {"alpha": opacity})
+    pixels = noise(shape, np.dtype(dtype).newbyteorder("="))
+    opacity = noise(shape[:2], pixels.dtype) if alpha else None
+    write(path, pixels.astype(dtype), {"alpha": opacity})
     back, about = read(path, axes="YXS"[: len(shape)] if extension == ".npy" else None)
-    assert about.format == {".png": "PNG", ".tif": "TIFF", ".pnm": "PPM", ".npy": "NPY"}[extension]
+    assert about.format == FORMATS.get(extension, "NPY")
+    if extension == ".webp" and pixels.ndim == 2:  # stored as colors
+        pixels = np.dstack([pixels] * 3)
     assert back.dtype.isnative
     assert back.flags.c_contiguous
     assert back.flags.writeable
@@ -57,43 +57,28 @@ def test_written_files_are_read_identically_by_other_libraries(tmp_path, channel
     samples = noise((6, 5, channels), dtype)
     pixels = samples[..., 0] if channels < 3 else samples[..., :3]
     about = {"alpha": samples[..., -1] if channels in (2, 4) else None}
-    for extension in (".png", ".tif"):
-        write(tmp_path / f"image{extension}", pixels, about)
     squeezed = samples[..., 0] if channels == 1 else samples
+    write(tmp_path / "image.tif", pixels, about)
     np.testing.assert_array_equal(tifffile.imread(tmp_path / "image.tif"), squeezed)
-    if dtype == np.uint8:
-        for extension in (".png", ".tif"):
-            with Image.open(tmp_path / f"image{extension}") as picture:
-                np.testing.assert_array_equal(np.asarray(picture), squeezed)
+    by_pillow = ["image.png", "image.tif"] if dtype == np.uint8 else []
+    for name in [*by_pillow, *(["image.pgm"] if channels == 1 else [])]:
+        write(tmp_path / name, pixels, about)
+        with Image.open(tmp_path / name) as picture:
+            np.testing.assert_array_equal(np.asarray(picture), squeezed)
 
 
-def test_four_values_along_the_last_axis_are_colors_and_transparency(tmp_path):
-    samples = noise((6, 5, 4))
-    for name in ("x.png", "x.tif"):
-        write(tmp_path / name, samples)
-        np.testing.assert_array_equal(read(tmp_path / name)[0], samples[..., :3])
-        np.testing.assert_array_equal(read(tmp_path / name)[1].alpha, samples[..., 3])
-
-
-@pytest.mark.parametrize("shape", [(32, 48), (32, 48, 3)], ids=str)
+@pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("extension", [".jpg", ".jpeg", ".JPG"])
-def test_jpeg_matches_pillow(tmp_path, shape, extension):
+def test_jpeg_matches_pillow(tmp_path, channels, extension):
     path = tmp_path / f"image{extension}"
-    pixels = np.broadcast_to(np.linspace(0, 255, 48)[:, None], (48, 3)).astype(np.uint8)
-    pixels = np.broadcast_to(pixels[:, 0] if len(shape) == 2 else pixels, shape)
+    pixels = np.tile(np.linspace(0, 255, 48).astype(np.uint8), (32, 1))
+    pixels = pixels if channels == 1 else np.dstack([pixels] * 3)
     write(path, pixels)
     back, about = read(path)
     assert about.format == "JPEG"
     with Image.open(path) as picture:
         np.testing.assert_array_equal(back, np.asarray(picture))
     assert np.abs(back.astype(int) - pixels).max() <= 4
-
-
-def test_pgm_is_read_by_pillow(tmp_path):
-    pixels = noise((3, 5), np.uint16)
-    write(tmp_path / "gray.pgm", pixels)
-    with Image.open(tmp_path / "gray.pgm") as picture:
-        np.testing.assert_array_equal(np.asarray(picture), pixels)
 
 
 @pytest.mark.parametrize(
@@ -129,47 +114,41 @@ def test_floats_are_rounded_and_clipped(tmp_path):
     np.testing.assert_array_equal(back[0], [0, 0, 1, 255, 255, 65535, 65535])
 
 
-def test_big_endian_pixels_are_written_with_all_bits(tmp_path):
-    pixels = noise((4, 5), np.uint16)
-    write(tmp_path / "b.png", pixels.astype(">u2"))
-    np.testing.assert_array_equal(read(tmp_path / "b.png")[0], pixels)
-
-
-def test_transparency_must_match_the_image(tmp_path):
-    about = {"alpha": np.zeros((4, 4), np.uint16)}
-    for array in (np.zeros((5, 4), np.uint16), np.zeros((4, 4), np.uint8)):
-        for call in (check_writable, write):
-            with pytest.raises(ValueError, match=f"array is {array.dtype} .* its transparency"):
-                call(tmp_path / "x.png", array, about)
-    assert list(tmp_path.iterdir()) == []
-
-
 CLEAR = {"alpha": np.zeros((2, 2), np.uint8)}
+FLOAT = {"dtype": np.dtype("f4")}
 
 
 @pytest.mark.parametrize(
-    ("name", "array", "about", "complaint"),
+    ("name", "shape", "dtype", "about", "complaint"),
     [
-        ("x.xcf", np.zeros((2, 2)), None, "unknown extension '.xcf'"),
-        ("x.gif", np.zeros((2, 2)), None, ".gif is only read"),
-        ("x.bmp", np.zeros((2, 2)), {"dtype": np.dtype("f4")}, "BMP cannot hold float32"),
-        ("x.bmp", np.zeros((2, 2), np.uint8), CLEAR, "BMP cannot hold transparency"),
-        ("x", np.zeros((2, 2)), None, "no extension"),
-        ("nowhere/x.png", np.zeros((2, 2)), None, "does not exist"),
-        ("folder.png", np.zeros((2, 2)), None, "is a folder"),
-        ("x.jpg", np.zeros((2, 2), np.uint16), None, "JPEG cannot hold uint16"),
-        ("x.png", np.zeros((2, 2)), {"dtype": np.dtype("f4")}, "PNG cannot hold float32"),
-        ("x.png", np.zeros((2, 2), np.int64), None, "PNG cannot hold int64"),
-        ("x.pgm", np.zeros((2, 2, 3), np.uint8), None, "cannot hold color"),
-        ("x.ppm", np.zeros((2, 2, 3), np.uint16), None, "16 bits in color"),
-        ("x.jpg", np.zeros((2, 2), np.uint8), CLEAR, "JPEG cannot hold transparency"),
-        ("x.ppm", np.zeros((2, 2), np.uint8), CLEAR, "PGM/PPM cannot hold transparency"),
+        ("x.xcf", (2, 2), "f8", None, "unknown extension '.xcf'"),
+        ("x.gif", (2, 2), "f8", None, ".gif is only read"),
+        ("x", (2, 2), "f8", None, "no extension"),
+        ("nowhere/x.png", (2, 2), "f8", None, "does not exist"),
+        ("folder.png", (2, 2), "f8", None, "is a folder"),
+        ("x.png", (2, 2), "f8", FLOAT, "PNG cannot hold float32"),
+        ("x.bmp", (2, 2), "f8", FLOAT, "BMP cannot hold float32"),
+        ("x.jpg", (2, 2), "u2", None, "JPEG cannot hold uint16"),
+        ("x.png", (2, 2), "i8", None, "PNG cannot hold int64; convert it to uint8, or write .tif"),
+        ("x.png", (2, 2), "?", None, "PNG cannot hold bool; convert it to uint8, or write .tif"),
+        ("x.pgm", (2, 2, 3), "u1", None, "cannot hold color"),
+        ("x.ppm", (2, 2, 3), "u2", None, "16 bits in color"),
+        ("x.jpg", (2, 2), "u1", CLEAR, "JPEG cannot hold transparency"),
+        ("x.bmp", (2, 2), "u1", CLEAR, "BMP cannot hold transparency"),
+        ("x.ppm", (2, 2), "u1", CLEAR, "PGM/PPM cannot hold transparency"),
+        # stacks
+        ("x.png", (5, 6, 7), "u1", None, "PNG cannot hold 5x6x7 pixels with axes ZYX; write .tif"),
+        ("x.tif", (5, 6, 7), "u1", {"axes": "PYX"}, "TIFF cannot hold axes PYX"),
+        ("x.tif", (5, 6, 7), "u1", {"axes": "YXS"}, "cannot store 7 colors per pixel"),
+        ("x.nii", (5, 6, 7), "u1", {"axes": "PYX"}, "NIfTI cannot hold axes PYX"),
+        ("x.nii", (5, 6, 7), "f2", None, "NIfTI cannot hold float16"),
+        *(("x.tif", (5, 6, 7), dtype, None, "convert it to") for dtype in ("f2", "i8", "u8", "g")),
     ],
 )
-def test_impossible_outputs_are_refused_early(tmp_path, name, array, about, complaint):
+def test_impossible_outputs_are_refused_early(tmp_path, name, shape, dtype, about, complaint):
     (tmp_path / "folder.png").mkdir()
-    assert complaint in refusal(check_writable, tmp_path / name, array, about)
-    assert complaint in refusal(write, tmp_path / name, array, about)
+    for call in (check_writable, write):
+        assert complaint in refusal(call, tmp_path / name, np.zeros(shape, dtype), about)
     assert [p.name for p in tmp_path.iterdir()] == ["folder.png"]
 
 
@@ -182,12 +161,6 @@ def test_sides_are_limited_to_what_the_format_can_hold(tmp_path, extension, most
     assert message in refusal(check_writable, path, array)
     write(path, array[1:])
     assert read(path)[0].shape[:2] == (most, 8)
-
-
-def test_possible_outputs_are_not_refused(tmp_path):
-    check_writable(tmp_path / "x.png")
-    check_writable(tmp_path / "x.TIFF", np.zeros((2, 2), np.float32))
-    assert list(tmp_path.iterdir()) == []
 
 
 @not_as_root
@@ -204,32 +177,19 @@ def test_write_protection_is_respected(tmp_path):
 # Interrupted and failing writes
 
 
-def test_input_may_be_the_output(tmp_path):
-    path = tmp_path / "same.png"
-    write(path, noise((4, 4), np.uint16))
-    pixels, about = read(path)
-    write(path, pixels / 2, about)
-    np.testing.assert_array_equal(read(path)[0], np.rint(pixels / 2))
-    assert os.listdir(tmp_path) == ["same.png"]
-
-
-def interrupt(*_):
-    raise KeyboardInterrupt
-
-
 @pytest.mark.parametrize("step", ["fsync", "replace", "chmod"])
 @pytest.mark.parametrize(
-    ("failure", "raised"), [(no_space, ImageFileError), (interrupt, KeyboardInterrupt)]
-)
-def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch, step, failure, raised):
+    ("error", "raised", "message"),
+    [(OSError(errno.ENOSPC, "No space left on device"), ImageFileError, "No space left"),
+     (KeyboardInterrupt(), KeyboardInterrupt, None)],
+)  # fmt: skip
+def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch, step, error, raised, message):
     path = tmp_path / "x.png"
     write(path, noise((4, 4)))
     before = path.read_bytes()
-    monkeypatch.setattr(os, step, failure)
-    with pytest.raises(raised) as caught:
+    monkeypatch.setattr(os, step, Mock(side_effect=error))
+    with pytest.raises(raised, match=message):
         write(path, noise((4, 4)))
-    if raised is ImageFileError:
-        assert "No space left" in str(caught.value)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["x.png"]
 
@@ -238,24 +198,17 @@ def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch, step, failure, 
 def test_a_full_disk_leaves_no_partial_file(tmp_path, monkeypatch):
     real_open = open
     monkeypatch.setattr("builtins.open", lambda path, mode, **_: real_open("/dev/full", "wb"))
-    with (
-        pytest.raises(ImageFileError, match="No space left"),
-        atomic_output(tmp_path / "x") as file,
-    ):
-        file.write(bytes(100_000))
+    with pytest.raises(ImageFileError, match="No space left"):
+        write(tmp_path / "x.npy", np.zeros((100, 1000)))
     assert os.listdir(tmp_path) == []
 
 
-def test_an_error_while_writing_leaves_the_old_file(tmp_path):
-    path = tmp_path / "report.csv"
-    with atomic_output(path) as file:
-        file.write("µ,1\r\n2\n".encode())
-    assert path.read_bytes() == "µ,1\r\n2\n".encode()
-    missing = tmp_path / "another file"
-    with pytest.raises(FileNotFoundError), atomic_output(path) as file:
-        file.write(missing.read_bytes())
-    assert path.read_bytes() == "µ,1\r\n2\n".encode()
-    assert os.listdir(tmp_path) == ["report.csv"]
+def test_errors_of_other_files_are_those_of_the_caller(tmp_path):
+    (tmp_path / "x").write_bytes(b"old")
+    with pytest.raises(FileNotFoundError), atomic_output(tmp_path / "x") as file:
+        file.write((tmp_path / "missing").read_bytes())
+    assert (tmp_path / "x").read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["x"]
 
 
 KILLED = """
@@ -280,8 +233,7 @@ def test_killed_writer_leaves_the_old_file(tmp_path, step):
     path.write_bytes(b"old content")
     package = str(Path(atomic.__file__).parent)
     script = KILLED.format(package=package, path=str(path), step=step)
-    done = subprocess.run([sys.executable, "-c", script], check=False)
-    assert done.returncode == 9
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 9
     assert path.read_bytes() == b"old content"
 
 
@@ -319,11 +271,12 @@ def test_permissions_follow_the_umask_or_the_old_file(tmp_path):
 @pytest.mark.parametrize(
     ("about", "message"),
     [
-        ({"axes": "ZYX", "spacing": (2, -1, 1)}, r"spacing \(2, -1, 1\) .* above 0"),
-        ({"axes": "ZYX", "spacing": (2, 0, 0)}, "above 0"),
-        ({"axes": "ZYX", "spacing": (2, np.nan, 1)}, "above 0"),
-        ({"axes": "ZYX", "spacing": ("a", "b", "c")}, "one number, or None"),
-        ({"axes": "ZYX", "spacing": 2.0}, "one number, or None, for each of the axes 'ZYX'"),
+        ({"spacing": (2, -1, 1)}, r"spacing \(2, -1, 1\) .* above 0"),
+        ({"spacing": (2, 0, 0)}, "above 0"),
+        ({"spacing": (2, np.nan, 1)}, "above 0"),
+        ({"spacing": ("a", "b", "c")}, "one number, or None"),
+        ({"spacing": (1.0, 2.0)}, "one number, or None"),
+        ({"spacing": 2.0}, "one number, or None, for each of the axes 'ZYX'"),
         ({"dpi": 300}, "two numbers from 1 to 65535"),
         ({"dpi": (1e9, 72)}, "two numbers from 1 to 65535"),  # a JPEG would keep 16 bits of it
         ({"dpi": (np.nan, 72)}, "two numbers from 1 to 65535"),
@@ -342,12 +295,6 @@ def test_metadata_of_another_type_is_refused(tmp_path, metadata):
         write(tmp_path / "x.png", noise((4, 5)), metadata)
 
 
-def test_axes_may_be_lower_case(tmp_path):
-    write(tmp_path / "x.tif", noise((3, 4, 5)), {"axes": "zyx", "spacing": (2, 1, 1)})
-    about = read(tmp_path / "x.tif")[1]
-    assert (about.axes, about.spacing) == ("ZYX", (2, 1, 1))
-
-
 def test_masked_values_become_nan_or_are_refused(tmp_path):
     image = np.ma.masked_greater(np.arange(20.0).reshape(4, 5), 15)
     write(tmp_path / "x.tif", image)
@@ -356,39 +303,27 @@ def test_masked_values_become_nan_or_are_refused(tmp_path):
         write(tmp_path / "x.png", image.astype(np.uint8))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "int64", "uint64", "longdouble"])
-def test_stacks_that_tiff_cannot_hold_are_refused_early(tmp_path, dtype):
-    stack = np.zeros((5, 6, 7), dtype)
-    assert "convert it to" in refusal(check_writable, tmp_path / "x.tif", stack)
-
-
 @pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="long double is float64")
 @pytest.mark.parametrize("name", ["x.tif", "x.nii", "x.png"])
 def test_long_doubles_are_refused(tmp_path, name):
-    text = refusal(write, tmp_path / name, np.zeros((4, 5), np.longdouble))
-    assert "convert it to float64" in text
+    array = np.zeros((4, 5), np.longdouble)
+    assert "convert it to float64" in refusal(write, tmp_path / name, array)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int64"])
-def test_advice_does_not_name_the_refused_format(tmp_path, dtype):
-    text = refusal(write, tmp_path / "x.png", np.zeros((4, 5), dtype))
-    assert text.endswith(f"PNG cannot hold {dtype}; convert it to uint8, or write .tif")
-
-
-def test_exif_without_its_prefix_is_kept_in_jpeg(tmp_path):
-    exif = Image.Exif()
-    exif[271] = "Kamera"
-    data = exif.tobytes()
-    write(tmp_path / "x.jpg", noise((4, 5)), {"exif": data.removeprefix(b"Exif\0\0")})
-    assert read(tmp_path / "x.jpg")[1].exif == data
-
-
-def test_transparency_given_twice_is_refused(tmp_path):
-    opacity = noise((4, 5))
-    with pytest.raises(ValueError, match="leave out alpha"):
-        write(tmp_path / "x.png", noise((4, 5, 4)), {"alpha": opacity})
-    write(tmp_path / "x.png", noise((4, 5)), {"alpha": opacity})
-    np.testing.assert_array_equal(read(tmp_path / "x.png")[1].alpha, opacity)
+@pytest.mark.parametrize(
+    ("shape", "dtype", "message"),
+    [
+        ((5, 4), np.uint16, "array is uint16 .* its transparency"),
+        ((4, 4), np.uint8, "array is uint8 .* its transparency"),
+        ((4, 4, 4), np.uint16, "leave out alpha"),
+    ],
+)
+def test_transparency_must_match_the_image(tmp_path, shape, dtype, message):
+    about = {"alpha": np.zeros((4, 4), np.uint16)}
+    for call in (check_writable, write):
+        with pytest.raises(ValueError, match=message):
+            call(tmp_path / "x.png", np.zeros(shape, dtype), about)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
