@@ -16,11 +16,12 @@ SEEDS = seeds.seeds()
 
 @pytest.mark.parametrize("name", SEEDS)
 @pytest.mark.filterwarnings("ignore")  # libraries warn about files that are read anyway
-def test_changed_files_are_read_or_refused(name, tmp_path):
+def test_changed_files_are_read_or_refused_without_messages(name, tmp_path, caplog):
     rng = random.Random(name)
     assert readers.check_file(SEEDS[name], tmp_path)
     for _ in range(20):
         readers.check_file(mutations.mutate(SEEDS[name], rng, list(SEEDS.values())), tmp_path)
+    assert not [record for record in caplog.records if record.name == "tifffile"]
 
 
 @pytest.mark.parametrize("number", range(0, 200, 10))

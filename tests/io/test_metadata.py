@@ -231,28 +231,3 @@ def test_zeros_and_a_hot_pixel_may_be_written(tmp_path):
     for image in (np.zeros((6, 10)), np.concatenate([noisy, [[5000] + 63 * [0]]])):
         write(tmp_path / "a.png", image)
         np.testing.assert_array_equal(read(tmp_path / "a.png")[0], image.clip(0, 255).round())
-
-
-# Microscopy images
-
-
-@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
-@pytest.mark.parametrize("program", ["ome", "imagej"])
-def test_microscopy_images_keep_pixel_size_unit_and_channel(tmp_path, program, dtype):
-    pixels, path = noise((9, 13), dtype), tmp_path / f"a.{program}.tif"
-    if program == "ome":
-        size = {f"PhysicalSize{axis}": 0.25 for axis in "XY"}
-        about = {"axes": "YX", **size, "Channel": {"Name": ["DAPI"]}}
-        tifffile.imwrite(path, pixels, ome=True, metadata=about)
-    else:
-        about = {"axes": "YX", "unit": "um", "Labels": ["DAPI"]}
-        tifffile.imwrite(path, pixels, imagej=True, resolution=(4, 4), metadata=about)
-    array, metadata = read(path)
-    assert (metadata.axes, metadata.spacing, metadata.unit) == ("YX", (0.25, 0.25), "um")
-    write(path, array.astype(float), metadata)
-    with tifffile.TiffFile(path) as file:
-        found = file.ome_metadata if program == "ome" else file.imagej_metadata["Labels"]
-        assert "DAPI" in found
-        np.testing.assert_array_equal(file.asarray(), pixels)
-    again = read(path)[1]
-    assert (again.axes, again.spacing, again.unit) == ("YX", (0.25, 0.25), "um")

@@ -8,6 +8,7 @@ import gzip
 import os
 import struct
 import sys
+from unittest.mock import MagicMock
 
 import nibabel
 import numpy as np
@@ -20,8 +21,6 @@ from nnk_image.base import memory
 from nnk_image.io import ImageFileError, arrays, read, write
 from nnk_image.io.files import check_writable
 from nnk_image.io.metadata import to_samples
-
-RNG = np.random.default_rng(20261124)
 
 # .npy
 
@@ -37,12 +36,22 @@ def test_npy_files_keep_all_values(tmp_path, dtype, order):
     assert np.load(target).dtype == np.dtype(dtype).newbyteorder("=")
 
 
-@pytest.mark.parametrize("shape", [(9, 8, 3), (3, 9, 8), (2, 9, 8, 4), (2, 2, 2, 9, 8)])
-def test_ambiguous_axes_must_be_given(tmp_path, shape):
+@pytest.mark.parametrize(
+    ("shape", "example"),
+    [
+        ((5, 6, 3), "YXS"),
+        ((3, 5, 6), "CYX"),
+        ((2, 5, 6, 3), "ZYXS"),
+        ((3, 2, 5, 6), "CZYX"),
+        ((2, 2, 2, 9, 8), "TZCYX"),
+    ],
+)
+def test_ambiguous_axes_must_be_given(tmp_path, shape, example):
     np.save(tmp_path / "a.npy", np.zeros(shape))
-    assert "does not say what its" in refusal(read, tmp_path / "a.npy")
-    axes = "TCZYX"[-len(shape) :]
-    assert read(tmp_path / "a.npy", axes=axes.lower())[1].axes == axes
+    text = refusal(read, tmp_path / "a.npy")
+    assert "does not say what its" in text
+    assert f"such as {example}: " in text
+    assert read(tmp_path / "a.npy", axes=example.lower())[1].axes == example
 
 
 @pytest.mark.parametrize("axes", ["ZY", "ZZX", "ZYXC", "Z1X", "", "ABC"])
@@ -60,7 +69,7 @@ def test_invalid_axes_are_refused(tmp_path, axes):
 AFFINE = np.array([[-0.9, 0, 0.1, 5], [0, 0.9, 0, 6], [0.1, 0, 2.2, 7], [0, 0, 0, 1]])
 
 
-def nifti(values, *, slope=None, order="<", kind=nibabel.Nifti1Image):
+def nifti(values, *, slope=(1, 0), order="<", kind=nibabel.Nifti1Image):
     """Return a NIfTI image with a detailed header; `values` are the stored samples."""
     header = kind.header_class(endianness=order)
     header.set_data_dtype(values.dtype.newbyteorder(order))
@@ -68,36 +77,30 @@ def nifti(values, *, slope=None, order="<", kind=nibabel.Nifti1Image):
     image.header.set_xyzt_units("mm", "sec")
     image.header["descrip"], image.header["cal_max"] = b"by the test", 123
     image.header.set_qform(AFFINE, "scanner")
-    comment = nibabel.nifti1.Nifti1Extension(
-        "comment", b"a long comment, longer than sixteen bytes"
-    )
+    comment = nibabel.nifti1.Nifti1Extension("comment", b"longer than sixteen bytes")
     image.header.extensions.append(comment)
-    image.header.set_slope_inter(*(slope or (1, 0)))
+    image.header.set_slope_inter(*slope)
     return image
 
 
 @pytest.mark.parametrize("name", ["v.nii", "v.nii.gz"])
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "uint16", "int32", "float32", "float64"])
-@pytest.mark.parametrize("slope", [None, (0.25, -1000.0), (3e-5, 2.0)])
+@pytest.mark.parametrize("slope", [(1, 0), (0.25, -1000.0), (3e-5, 2.0)])
 @pytest.mark.parametrize("shape", [(9, 8, 7), (9, 8, 5, 3), (9, 8)])
 def test_nifti_files_are_rewritten_byte_for_byte(tmp_path, name, dtype, slope, shape):
     values = samples(shape, dtype)
     nibabel.save(nifti(values, slope=slope), tmp_path / name)
     array, stack, target = again(tmp_path, tmp_path / name)
-    assert stack.axes == "TZYX"[-len(shape) :]
-    assert stack.unit == "mm"
+    assert (stack.axes, stack.unit) == ("TZYX"[-len(shape) :], "mm")
     expected = nibabel.load(tmp_path / name).header.get_zooms()[::-1]
     np.testing.assert_allclose(stack.spacing, expected, rtol=1e-6)
-    scale, shift = slope or (1, 0)
-    np.testing.assert_allclose(array.T, values * float(scale) + shift, rtol=1e-6, atol=1e-3)
-    if dtype.startswith("float") and slope:  # scaled floats are rounded
+    np.testing.assert_allclose(array.T, values * float(slope[0]) + slope[1], rtol=1e-6, atol=1e-3)
+    if dtype.startswith("float") and slope != (1, 0):  # scaled floats are rounded
         stored = nibabel.load(target).dataobj.get_unscaled()
         np.testing.assert_allclose(stored, values, rtol=1e-12, atol=1e-9)
         return
-    contents = [path.read_bytes() for path in (tmp_path / name, target)]
-    if name.endswith("gz"):
-        contents = list(map(gzip.decompress, contents))
-    assert contents[0] == contents[1]
+    unpack = gzip.decompress if name.endswith("gz") else bytes
+    assert unpack((tmp_path / name).read_bytes()) == unpack(target.read_bytes())
 
 
 @pytest.mark.parametrize("kind", [nibabel.Nifti1Image, nibabel.Nifti2Image])
@@ -157,31 +160,20 @@ def test_channels_become_the_fifth_axis_of_nifti(tmp_path):
     np.testing.assert_allclose(image.header.get_zooms(), (1e-4, 1e-4, 5e-4, 2, 1), rtol=1e-6)
 
 
-@pytest.mark.parametrize("dtype", ["int32", "uint16"])
-def test_new_stacks_are_written_as_imagej_or_ome(tmp_path, dtype):
-    pixels = samples((2, 4, 6, 7), dtype)
-    about = {"axes": "TZYX", "spacing": (2.0, 0.5, 0.1, 0.2), "unit": "um"}
-    write(tmp_path / "v.tif", pixels, about)
-    with tifffile.TiffFile(tmp_path / "v.tif") as file:
-        assert (file.is_imagej, file.is_ome) == (dtype == "uint16", dtype == "int32")
-        assert file.series[0].axes == "TZYX"
-        np.testing.assert_array_equal(file.asarray(), pixels)
-    assert read(tmp_path / "v.tif")[1].spacing == (2.0, 0.5, 0.1, 0.2)
-
-
 # Rounding, invalid input and damaged files
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "uint32", "int64", "uint64", "bool"])
 @pytest.mark.parametrize("given", [np.float16, np.float32, np.float64, np.int64])
 def test_values_are_rounded_and_clipped(dtype, given):
-    values = np.array([-6e4, -1, 0, 1, 100, 6e4])
+    values = np.array([-6e4, -1, 0, 1, 100, 254.6, 6e4])
     values = np.concatenate([values, values + 0.4]).astype(given)
     low, high = (0, 1) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     expected = [min(max(round(float(v)), low), high) for v in values]
     assert to_samples(values, dtype).tolist() == expected
     if given is np.float64 and dtype != "bool":
-        assert to_samples(np.array([1e30]), dtype)[0] >= 0.999999 * high
+        for huge in (1e30, np.inf):
+            assert to_samples(np.array([huge]), dtype)[0] >= 0.999999 * high
 
 
 def test_floats_are_written_in_the_dtype_of_the_source(tmp_path):
@@ -193,46 +185,26 @@ def test_floats_are_written_in_the_dtype_of_the_source(tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "b.npy"), 7.6)
 
 
-def test_invalid_arrays_are_refused_before_a_file_is_written(tmp_path):
-    integers = {"axes": "ZYX", "dtype": np.dtype(np.uint16)}
-    for values, about, message in (
-        (np.full((2, 3, 4), np.nan), integers, "NaN"),
+@pytest.mark.parametrize(
+    ("values", "about", "message"),
+    [
+        (np.full((2, 3, 4), np.nan), {"dtype": np.dtype(np.uint16)}, "NaN"),
         (np.zeros((2, 3, 4), complex), None, "integers or floats"),
         (np.zeros((2, 0, 4)), None, "integers or floats"),
         (np.zeros(4), None, "integers or floats"),
         (np.zeros((2, 3, 4)), {"axes": "YX"}, "one axis for each"),
-        (np.zeros((2, 3, 4)), {"axes": "ZYX", "spacing": (1.0, 2.0)}, "one number, or None"),
         (np.zeros((2, 3, 4, 5, 6)), None, "axes"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            write(tmp_path / "v.tif", values, about)
-    assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "axes", "dtype", "message"),
-    [
-        ("v.png", "ZYX", "uint8", "PNG cannot hold 5x6x7 pixels with axes ZYX; write .tif"),
-        ("v", "ZYX", "uint8", "no extension"),
-        ("v.tif", "PYX", "uint8", "TIFF cannot hold axes PYX"),
-        ("v.tif", "YXS", "uint8", "cannot store 7 colors per pixel"),
-        ("v.nii", "PYX", "uint8", "NIfTI cannot hold axes PYX"),
-        ("v.nii", "ZYX", "float16", "NIfTI cannot hold float16"),
-        ("nowhere/v.tif", "ZYX", "uint8", "does not exist"),
     ],
 )
-def test_unsupported_axes_and_dtypes_are_refused_early(tmp_path, name, axes, dtype, message):
-    array = np.zeros((5, 6, 7), dtype)
-    assert message in refusal(check_writable, tmp_path / name, array, {"axes": axes})
-    assert message in refusal(write, tmp_path / name, array, {"axes": axes})
+def test_invalid_arrays_are_refused_before_a_file_is_written(tmp_path, values, about, message):
+    with pytest.raises(ValueError, match=message):
+        write(tmp_path / "v.tif", values, about)
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("name", ["v.tif", "v.ome.tif"])
-def test_a_fourth_color_is_written_in_pictures_only(tmp_path, name):
-    assert "4 colors per pixel" in refusal(write, tmp_path / name, noise((2, 5, 6, 4)))
-    write(tmp_path / name, noise((2, 5, 6, 3)))
-    assert read(tmp_path / name)[0].shape == (2, 5, 6, 3)
+@pytest.mark.parametrize("name", ["v.tif", "v.ome.tif", "v.png"])
+def test_a_fourth_color_is_the_transparency_of_a_picture(tmp_path, name):
+    assert "4 colors per pixel" in refusal(write, tmp_path / "v.tif", noise((2, 5, 6, 4)))
     write(tmp_path / name, picture := noise((5, 6, 4)))
     pixels, about = read(tmp_path / name)
     np.testing.assert_array_equal(np.dstack([pixels, about.alpha]), picture)
@@ -301,67 +273,53 @@ def test_integers_beyond_the_dtype_of_the_source_are_not_clipped(tmp_path, store
     assert metadata.original[1]["descrip"] == about.original[1]["descrip"]
 
 
-@pytest.mark.parametrize(
-    ("shape", "example"),
-    [((5, 6, 3), "YXS"), ((3, 5, 6), "CYX"), ((2, 5, 6, 3), "ZYXS"), ((3, 2, 5, 6), "CZYX")],
-)
-def test_the_advice_on_axes_suits_the_shape(tmp_path, shape, example):
-    np.save(tmp_path / "a.npy", np.zeros(shape))
-    assert f"such as {example}: " in refusal(read, tmp_path / "a.npy")
+def refusal_in_parts(path):
+    """Return the error message of a file that cannot be read in parts."""
+    pytest.importorskip("zarr")
+
+    def read_it():
+        with arrays.open_source(path) as source:
+            source[tuple(slice(None) for _ in source.shape)]
+
+    return refusal(read_it)
 
 
 def test_a_zarr_group_without_an_image_is_refused(tmp_path):
     zarr = pytest.importorskip("zarr")
     group = zarr.open_group(tmp_path / "g.zarr", mode="w")
     group.create_array("image", shape=(4, 5), dtype="u1")
-    with (
-        pytest.raises(ImageFileError, match=r"group without an array '0'; .* \['image'\]"),
-        arrays.open_source(tmp_path / "g.zarr"),
-    ):
-        pass
+    text = refusal_in_parts(tmp_path / "g.zarr")
+    assert "group without an array '0'; " in text
+    assert "['image']" in text
 
 
-def test_a_damaged_description_of_an_ome_tiff_is_reported_in_tiles(tmp_path):
-    pytest.importorskip("zarr")
+def test_a_damaged_description_of_an_ome_tiff_is_reported_in_parts(tmp_path):
     about = b"<?xml version='1.0'?><OME xmlns='x'><Image></OME>"
     options = {"description": about, "metadata": None, "photometric": "minisblack"}
     tifffile.imwrite(tmp_path / "d.ome.tif", samples((3, 6, 7), "uint16"), **options)
-    message = r"d\.ome\.tif: cannot be read in parts \(mismatched tag"
-    with (
-        pytest.raises(ImageFileError, match=message),
-        arrays.open_source(tmp_path / "d.ome.tif"),
-    ):
-        pass
+    text = refusal_in_parts(tmp_path / "d.ome.tif")
+    assert "d.ome.tif: cannot be read in parts (mismatched tag" in text
 
 
 def test_damaged_tiles_of_a_tiff_are_reported(tmp_path):
-    pytest.importorskip("zarr")
-    path, pixels = tmp_path / "d.tif", noise((64, 64))
-    tifffile.imwrite(path, pixels, tile=(32, 32), compression="zlib")
+    path = tmp_path / "d.tif"
+    tifffile.imwrite(path, noise((64, 64)), tile=(32, 32), compression="zlib")
     with tifffile.TiffFile(path) as file:
         place, size = file.pages[0].dataoffsets[2], file.pages[0].databytecounts[2]
     content = path.read_bytes()
     path.write_bytes(content[:place] + bytes(size) + content[place + size :])
-    with (
-        arrays.open_source(path) as source,
-        pytest.raises(ImageFileError, match=r"d\.tif: is damaged or truncated \("),
-    ):
-        source[:, :]
+    assert "d.tif: is damaged or truncated (" in refusal_in_parts(path)
 
 
 @pytest.mark.parametrize("options", [{"contiguous": False}, {"imagej": True}, {"ome": True}])
-def test_truncated_stacks_are_refused_in_tiles(tmp_path, options):
-    pytest.importorskip("zarr")
+def test_truncated_stacks_are_refused_in_parts(tmp_path, options):
     path = tmp_path / "t.tif"
     tifffile.imwrite(path, noise((5, 64, 64)), photometric="minisblack", **options)
     os.truncate(path, path.stat().st_size // 2)
-    message = r"cannot be read in parts \(is damaged or truncated"
-    with pytest.raises(ImageFileError, match=message), arrays.open_source(path):
-        pass
+    assert "cannot be read in parts (is damaged or truncated" in refusal_in_parts(path)
 
 
 def test_an_endless_list_of_pages_is_refused(tmp_path):
-    pytest.importorskip("zarr")
     path, options = tmp_path / "d.tif", {"byteorder": "<", "photometric": "minisblack"}
     tifffile.imwrite(path, noise((2, 16, 16)), metadata=None, **options)
     with tifffile.TiffFile(path) as file:
@@ -371,8 +329,7 @@ def test_an_endless_list_of_pages_is_refused(tmp_path):
     content[following : following + 4] = struct.pack("<I", first)
     path.write_bytes(content)
     assert "its list of pages has no end" in refusal(read, path)
-    with pytest.raises(ImageFileError, match="has no end"), arrays.open_source(path):
-        pass
+    assert "has no end" in refusal_in_parts(path)
 
 
 @pytest.mark.parametrize("version", ["0.4", "0.5"])
@@ -398,11 +355,7 @@ def test_axes_and_spacing_of_ome_zarr_are_read(tmp_path, version):
 
 
 def test_a_full_disk_is_reported_with_advice():
-    class Full:
-        dtype = np.dtype("uint8")
-
-        def __setitem__(self, slices, values):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
+    target = MagicMock(dtype=np.dtype("uint8"))
+    target.__setitem__.side_effect = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     with pytest.raises(ImageFileError, match=r"result could not be written \(No space .*resumed"):
-        arrays.write(Full(), np.s_[:2], np.zeros(2))
+        arrays.write(target, np.s_[:2], np.zeros(2))
