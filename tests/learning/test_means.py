@@ -7,7 +7,7 @@ from scipy.optimize import nnls
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.metrics import adjusted_rand_score
-from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.metrics.pairwise import cosine_similarity, polynomial_kernel, rbf_kernel
 from sklearn.model_selection import train_test_split
 
 from nnk_image import NNKMeans, NNKMeansClassifier
@@ -20,8 +20,15 @@ def points(seed=0, n=150, d=4):
     return np.random.default_rng(seed).normal(size=(n, d))
 
 
-def gram(X):
-    return rbf_kernel(X, gamma=1 / (2 * 1.5**2))
+def gram(X, sigma=1.5):
+    """Return the Gaussian kernel, from the differences themselves."""
+    return np.exp(-np.square(X[:, None] - X).sum(axis=2) / (2 * sigma**2))
+
+
+def feature_errors(model, X, K):
+    """Return the squared errors of the codes in feature space, by definition."""
+    residual = np.eye(len(X)) - model.atoms_ @ model.transform(X).toarray().T
+    return np.einsum("in,ij,jn->n", residual, K, residual)
 
 
 @pytest.mark.parametrize("n_neighbors", [1, 3, 12])
@@ -42,9 +49,7 @@ def test_objective_never_increases(kernel, n_neighbors):
 def test_objective_equals_the_error_in_feature_space():
     X = points()
     model = NNKMeans(10, n_neighbors=10, sigma=1.5, random_state=1).fit(X)
-    K, A, W = gram(X), model.atoms_, model.transform(X).toarray().T
-    residual = np.eye(len(X)) - A @ W
-    errors = np.einsum("in,ij,jn->n", residual, K, residual)
+    errors = feature_errors(model, X, gram(X))
     assert_allclose(-model.score_samples(X), errors, atol=1e-10)
     assert_allclose(model.inertia_, errors.sum(), rtol=1e-8)
     assert_allclose(model.score(X), -errors.sum(), rtol=1e-8)
@@ -55,24 +60,18 @@ def test_objective_equals_the_error_in_feature_space():
 def test_points_far_from_the_origin_lose_no_accuracy(offset, d):
     near = np.round(points(n=300, d=d) * 2**20) / 2**20
     far = near + offset  # exact in float64
-    differences = far[:, None] - far
-    K = np.exp(-np.square(differences).sum(axis=2) / (2 * 1.5**2))
-    model = NNKMeans(8, sigma=1.5, random_state=0).fit(far)
-    residual = np.eye(300) - model.atoms_ @ model.transform(far).toarray().T
-    errors = np.einsum("in,ij,jn->n", residual, K, residual)
+    model, expected = (NNKMeans(8, sigma=1.5, random_state=0).fit(X) for X in (far, near))
+    errors = feature_errors(model, far, gram(far))
     assert_allclose(-model.score_samples(far), errors, atol=1e-8)
     assert_allclose(model.inertia_, errors.sum(), rtol=1e-8)
-    expected = NNKMeans(8, sigma=1.5, random_state=0).fit(near)
     assert_array_equal(model.predict(far[::3]), expected.predict(near[::3]))
 
 
 def test_a_huge_value_does_not_change_the_codes_of_other_points():
     data = points(n=300)
     data[0, 0] = -1e30  # marks missing data, for example
-    K = np.exp(-np.square(data[:, None] - data).sum(axis=2) / (2 * 1.5**2))
     model = NNKMeans(8, sigma=1.5, random_state=0).fit(data)
-    residual = np.eye(300) - model.atoms_ @ model.transform(data).toarray().T
-    errors = np.einsum("in,ij,jn->n", residual, K, residual)
+    errors = feature_errors(model, data, gram(data))
     assert_allclose(-model.score_samples(data), errors, atol=1e-8)
 
 
@@ -88,24 +87,15 @@ def test_codes_for_the_linear_kernel_equal_those_of_scipy_nnls():
         assert_allclose(error, distance**2, atol=1e-9)
 
 
-def test_an_update_of_the_atoms_is_a_least_squares_fit():
+def test_an_update_of_the_atoms_is_a_least_squares_fit(monkeypatch):
     """After one update, the atoms are the least-squares fit for the first codes."""
-    X = points(d=8)
-    first = NNKMeans(6, n_neighbors=6, kernel="linear", random_state=3, max_iter=1)
-    model = first.fit(X)
-    start = _first_atoms(X, 6, 3)
+    X, start = points(d=8), [3, 40, 77, 80, 101, 149]
+    monkeypatch.setattr("nnk_image.learning.means._spread_points", lambda *_: start)
+    model = NNKMeans(6, n_neighbors=6, kernel="linear", max_iter=1).fit(X)
     codes = np.array([nnls(X[start].T, x)[0] for x in X])
     assert_allclose(model.inertia_history_[0], ((X - codes @ X[start]) ** 2).sum(), rtol=1e-9)
     atoms = np.linalg.lstsq(codes, X, rcond=None)[0]
     assert_allclose(model.atoms_.T @ X, atoms, atol=1e-8)
-
-
-def _first_atoms(X, n, seed):
-    from nnk_image.learning.means import _spread_points
-    from nnk_image.neighbors.kernels import check_kernel
-
-    kernel = check_kernel("linear", {}, X.shape[1])
-    return _spread_points(Gram(X, kernel, np.nan), n, np.random.RandomState(seed))
 
 
 def test_separate_blobs_are_found_as_clusters():
@@ -128,34 +118,25 @@ def test_unused_atoms_are_replaced(monkeypatch):
     assert model.inertia_ < 1e-9
 
 
-def test_as_many_atoms_as_points_give_no_error():
-    X = points(n=9)
-    model = NNKMeans(9, random_state=0).fit(X)
+def test_as_many_atoms_as_points_and_equal_points_give_no_error():
+    model = NNKMeans(9, random_state=0).fit(points(n=9))
     assert model.inertia_ < 1e-12
     assert len(set(model.labels_)) == 9
-
-
-def test_equal_points_give_no_error():
-    model = NNKMeans(3, sigma=1.0, random_state=0).fit(np.ones((7, 2)))
-    assert model.inertia_ < 1e-12
+    assert NNKMeans(3, sigma=1.0, random_state=0).fit(np.ones((7, 2))).inertia_ < 1e-12
 
 
 def test_precomputed_and_callable_kernels_equal_named_ones():
     X, queries = points(), points(1, 10)
     options = {"n_neighbors": 4, "random_state": 0}
     named = NNKMeans(8, sigma=1.5, **options).fit(X)
-    of_length_1 = {"kernel": "precomputed", "kernel_params": {"diagonal": 1}}
-    given = NNKMeans(8, **of_length_1, **options).fit(gram(X))
-    assert_allclose(given.inertia_history_, named.inertia_history_, rtol=1e-8)
     values = rbf_kernel(queries, X, gamma=1 / (2 * 1.5**2))
-    assert_allclose(
-        given.transform(values).toarray(), named.transform(queries).toarray(), atol=1e-8
-    )
-    assert_allclose(given.score(gram(X)), -given.inertia_)
-    four_times = NNKMeans(8, kernel="precomputed", kernel_params={"diagonal": 4}, **options)
-    four_times.fit(4 * gram(X))
-    assert_allclose(four_times.inertia_, 4 * given.inertia_)
-    assert_allclose(four_times.score(4 * gram(X)), -four_times.inertia_)
+    for factor in (1, 4):
+        params = {"kernel": "precomputed", "kernel_params": {"diagonal": factor}}
+        given = NNKMeans(8, **params, **options).fit(factor * gram(X))
+        assert_allclose(given.inertia_history_, factor * named.inertia_history_, rtol=1e-8)
+        assert_allclose(given.score(factor * gram(X)), -given.inertia_)
+        codes = given.transform(factor * values).toarray()
+        assert_allclose(codes, named.transform(queries).toarray(), atol=1e-8)
     named = NNKMeans(8, kernel="polynomial", **options).fit(X)
     function = NNKMeans(8, kernel=polynomial_kernel, **options).fit(X)
     assert_allclose(function.inertia_history_, named.inertia_history_, rtol=1e-8)
@@ -165,12 +146,10 @@ def test_precomputed_and_callable_kernels_equal_named_ones():
 def test_kernels_that_are_products_need_no_matrix_of_all_pairs(kernel, monkeypatch):
     X = points()
     X[3] = 0
-    matrix = X @ X.T
-    if kernel != "linear":
-        length = np.linalg.norm(X, axis=1)
-        matrix /= np.maximum(np.outer(length, length), 1e-300)
+    matrix = X @ X.T if kernel == "linear" else cosine_similarity(X)
     if kernel == "shifted_cosine":
-        matrix = np.outer(length > 0, length > 0) * (1 + matrix) / 2
+        nonzero = X.any(axis=1)
+        matrix = np.outer(nonzero, nonzero) * (1 + matrix) / 2
     options = {"n_neighbors": 3, "random_state": 0}
     expected = NNKMeans(6, kernel="precomputed", **options).fit(matrix)
     codes = expected.transform(matrix).toarray()
@@ -206,12 +185,10 @@ def test_scores_of_a_precomputed_kernel_need_its_diagonal(scale):
 
 
 def test_kernel_matrix_in_blocks_gives_the_same_result(monkeypatch):
-    from nnk_image.learning import gram as gram_module
-
     X = points()
     whole = NNKMeans(5, random_state=0).fit(X)
-    monkeypatch.setattr(gram_module, "_MOST_KEPT", 0)
-    monkeypatch.setattr(gram_module, "_BLOCK", 7 * len(X))
+    monkeypatch.setattr("nnk_image.learning.gram._MOST_KEPT", 0)
+    monkeypatch.setattr("nnk_image.learning.gram._BLOCK", 7 * len(X))
     blocks = NNKMeans(5, random_state=0).fit(X)
     assert_allclose(blocks.inertia_history_, whole.inertia_history_, rtol=1e-9)
 
@@ -225,25 +202,21 @@ def test_default_width_follows_the_data_in_high_dimensions():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "error", "message"),
     [
-        ({"n_clusters": 0}, "n_clusters=0"),
-        ({"n_clusters": 200}, "n_samples=150 must be at least n_clusters=200"),
-        ({"kernel": "lle"}, "kernel='lle'"),
-        ({"sigma": "local"}, "sigma='local'"),
-        ({"n_neighbors": 0}, "n_neighbors=0"),
-        ({"max_iter": 0}, "max_iter=0"),
-        ({"tol": -1}, "tol=-1"),
+        ({"n_clusters": 0}, ValueError, "n_clusters=0"),
+        ({"n_clusters": 200}, ValueError, "n_samples=150 must be at least n_clusters=200"),
+        ({"kernel": "lle"}, ValueError, "kernel='lle'"),
+        ({"kernel": np.eye(3)}, TypeError, "name of a kernel or a function, not array"),
+        ({"sigma": "local"}, ValueError, "sigma='local'"),
+        ({"n_neighbors": 0}, ValueError, "n_neighbors=0"),
+        ({"max_iter": 0}, ValueError, "max_iter=0"),
+        ({"tol": -1}, ValueError, "tol=-1"),
     ],
 )
-def test_invalid_options_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
+def test_invalid_options_are_refused(options, error, message):
+    with pytest.raises(error, match=message):
         NNKMeans(**options).fit(points())
-
-
-def test_a_matrix_is_refused_as_kernel():
-    with pytest.raises(TypeError, match="name of a kernel or a function, not array"):
-        NNKMeans(kernel=np.eye(3)).fit(points())
 
 
 class TestClassifier:
