@@ -189,17 +189,6 @@ def test_a_huge_value_does_not_change_the_neighbors_of_other_points(n_features, 
     np.testing.assert_array_equal(found.indices[: found.indptr[-2]], expected.indices)
 
 
-def test_candidates_of_similarity_kernels_are_the_most_similar_points():
-    points = np.abs(POINTS)
-    for kernel in ("cosine", "linear"):
-        unit = points / np.linalg.norm(points, axis=1, keepdims=True)
-        values = points @ points.T if kernel == "linear" else unit @ unit.T
-        np.fill_diagonal(values, -np.inf)
-        nearest = np.sort(np.argsort(-values, axis=1)[:, :K], axis=1)
-        found = nnk_neighbors(points, K, kernel=kernel, method="knn", method_params={"tol": 0})
-        np.testing.assert_array_equal(found.indices.reshape(-1, K), nearest)
-
-
 @pytest.mark.parametrize(
     ("given", "error", "text"),
     [
