@@ -64,6 +64,15 @@ def test_impossible_sizes_are_refused_before_memory_is_allocated(dtype):
     assert python(IMPOSSIBLE, dtype) == ["refused"]
 
 
+def peak_memory(call, *arguments, **options):
+    """Return the most bytes that Python's objects and arrays take during a call."""
+    tracemalloc.start()
+    call(*arguments, **options)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
 def test_graphs_too_large_for_memory_are_refused(monkeypatch):
     image = standard_image("camera_512")
     monkeypatch.setattr(memory, "available", lambda: 200 << 20)
@@ -79,23 +88,31 @@ def test_graphs_too_large_for_memory_are_refused(monkeypatch):
         image_graph(noise, window=5, sigma_f=1e-3).adjacency  # noqa: B018
 
 
-@pytest.mark.parametrize(("dtype", "sigma"), [(np.uint8, 0.5), (np.float32, 20.0)])
 @pytest.mark.parametrize(
-    ("method", "channels", "side"), [("fast", 1, 4), ("fast", 3, 3), ("best", 1, 3), ("sgw", 1, 6)]
+    ("method", "channels", "side", "dtype", "sigma", "correlated"),
+    [
+        ("fast", 1, 4, np.uint8, 0.5, False),  # weak noise needs float64
+        ("fast", 1, 4, np.float32, 20.0, True),
+        ("fast", 3, 3, np.uint8, 20.0, False),
+        ("fast", 3, 3, np.float32, 0.5, True),
+        ("best", 1, 3, np.uint8, 20.0, False),
+        ("best", 1, 3, np.float32, 0.5, True),
+        ("sgw", 1, 6, np.uint8, 20.0, True),
+        ("sgw", 1, 6, np.float32, 0.5, False),
+    ],
 )
-def test_peak_memory_of_denoising_matches_the_estimate(method, channels, side, dtype, sigma):
+def test_peak_memory_of_denoising_matches_the_estimate(
+    method, channels, side, dtype, sigma, correlated
+):
     clean = np.tile(standard_image("camera")[..., None], (side, side, channels))
     noisy = clean + np.random.default_rng(1).normal(0, sigma, clean.shape)
     image = noisy.clip(0, 255).astype(dtype)
-    model = NoiseModel(sigma, correlation=np.outer([0.5, 1, 0.5], [0.5, 1, 0.5]))
-    itemsize = 8 if sigma < 1 else 4  # weak noise needs float64
+    grain = np.outer([0.5, 1, 0.5], [0.5, 1, 0.5])
+    noise = NoiseModel(sigma, correlation=grain) if correlated else sigma
+    peak = peak_memory(denoise, image, noise, method=method, channel_axis=-1, n_jobs=1)
+    itemsize = 8 if sigma < 1 else 4
     allowed = METHODS[method].bytes_per_pixel(channels, itemsize, 2) * clean[..., 0].size
-    for noise in (sigma, model):
-        tracemalloc.start()
-        denoise(image, noise, method=method, channel_axis=-1, n_jobs=1)
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert 0.4 * allowed < peak < 1.1 * allowed
+    assert 0.4 * allowed < peak < 1.1 * allowed
 
 
 def test_weak_noise_which_needs_float64_needs_more_memory(monkeypatch):
@@ -110,10 +127,7 @@ def test_weak_noise_which_needs_float64_needs_more_memory(monkeypatch):
 
 def test_peak_memory_for_a_volume_of_low_counts_is_below_the_estimate():
     counts = np.random.default_rng(0).poisson(2.5, (40, 64, 64)).astype(np.uint8)
-    tracemalloc.start()
-    denoise(counts, NoiseModel(gain=1.0), spacing=1, n_jobs=1)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    peak = peak_memory(denoise, counts, NoiseModel(gain=1.0), spacing=1, n_jobs=1)
     assert peak < METHODS["fast"].bytes_per_pixel(1, 4, 3) * counts.size
 
 
