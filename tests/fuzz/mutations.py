@@ -13,18 +13,9 @@ _WORDS = (b"nan", b"inf", b"-1", b"0", b"1e308", b"1e-320", b"999999999", b"()",
 
 
 def mutate(data, rng, others):
-    """Change a file, or the data packed in it, at random.
+    """Return a file's bytes, or the data packed in them, changed at random.
 
-    Parameters
-    ----------
-    data : bytes
-    rng : random.Random
-    others : sequence of bytes
-        Files from which parts may be copied.
-
-    Returns
-    -------
-    bytes
+    Parts may be copied from `others`, a sequence of files.
     """
     change = _changed
     if rng.random() < 0.9:  # otherwise checksums and containers are damaged, too

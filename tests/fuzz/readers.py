@@ -12,13 +12,7 @@ _EXTENSIONS = {"TIFF": ".tif", "NPY": ".npy", "NIFTI": ".nii"}
 
 
 def check_file(data, folder):
-    """Read a file with these bytes, and write some files again; raise if a check fails.
-
-    Returns
-    -------
-    bool
-        Whether the file was read.
-    """
+    """Read a file, and write some files again; raise if a check fails; return if it was read."""
     path = folder / "input"
     path.write_bytes(data)
     try:
