@@ -1,6 +1,5 @@
 """The layout of image rows in memory, compared with loops over all pixels."""
 
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -75,14 +75,12 @@ def test_small_images_use_fewer_threads(monkeypatch):
     assert RowExecutor().threads_for(10**9) == 1
 
 
-@pytest.mark.parametrize(("n_jobs", "n_rows"), [(1, 10**4), (4, int(1.9 * PIXELS_PER_THREAD))])
-def test_one_job_and_small_images_stay_on_the_calling_thread(monkeypatch, n_jobs, n_rows):
+def test_one_job_and_small_images_stay_on_the_calling_thread(monkeypatch):
     monkeypatch.setattr(parallel, "PIXELS_PER_THREAD", PIXELS_PER_THREAD)
-    seen = set()
-    with RowExecutor(n_jobs) as executor:
-        executor.run(
-            lambda y0, y1: seen.add(threading.get_ident()), n_rows, rows_per_chunk=n_rows // 9
-        )
+    seen, rows = set(), int(1.9 * PIXELS_PER_THREAD) // 100
+    for n_jobs, options in ((1, {"rows_per_chunk": 2}), (4, {"width": 100})):
+        with RowExecutor(n_jobs) as executor:
+            executor.run(lambda y0, y1: seen.add(threading.get_ident()), rows, **options)
     assert seen == {threading.get_ident()}
 
 
