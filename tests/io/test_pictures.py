@@ -215,52 +215,30 @@ def test_cmyk_jpeg_becomes_rgb_without_its_profile(tmp_path):
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))
-@pytest.mark.parametrize("extension", [".jpg", ".png", ".tif"])
-def test_exif_orientation_is_applied_once(tmp_path, orientation, extension):
-    pixels = noise((16, 24))
-    path = save(tmp_path / f"o{extension}", Image.fromarray(pixels), exif=exif_of(orientation))
-    if extension == ".jpg":
-        with Image.open(path) as picture:
-            pixels = np.asarray(picture)
-    upright = rotated_by_pillow(pixels, orientation)
-    first = read(path)
-    np.testing.assert_array_equal(first[0], upright)
-    write(tmp_path / "again.png", *first)
-    np.testing.assert_array_equal(read(tmp_path / "again.png")[0], upright)
-
-
-@pytest.mark.parametrize("orientation", range(1, 9))
-def test_orientation_of_sixteen_bit_files_is_applied(tmp_path, orientation):
-    pixels = noise((3, 5), np.uint16)
-    upright = rotated_by_pillow(pixels, orientation)
-    tag = (ORIENTATION, "H", 1, orientation, True)
-    tifffile.imwrite(tmp_path / "o.tif", pixels, extratags=[tag])
-    tifffile.imwrite(tmp_path / "lzw.tif", pixels, extratags=[tag], compression="lzw")
-    save(tmp_path / "o.png", Image.fromarray(pixels), exif=exif_of(orientation))
-    for name in ("o.tif", "lzw.tif", "o.png"):
-        np.testing.assert_array_equal(read(tmp_path / name)[0], upright)
-
-
-@pytest.mark.parametrize("orientation", range(1, 9))
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-def test_resolution_of_tiff_is_rotated_with_the_image(tmp_path, orientation, dtype):
-    tag = (ORIENTATION, "H", 1, orientation, True)
-    options = {"resolution": (100, 200), "resolutionunit": "INCH", "extratags": [tag]}
-    tifffile.imwrite(tmp_path / "o.tif", noise((3, 5), dtype), **options)
-    assert read(tmp_path / "o.tif")[1].dpi == ((200, 100) if orientation >= 5 else (100, 200))
-
-
-def exif_of(orientation):
+@pytest.mark.parametrize("name", ["o.jpg", "o.png", "o.tif", "deep.png", "deep.tif", "lzw.tif"])
+def test_orientation_is_applied_once_to_pixels_and_resolution(tmp_path, name, orientation):
+    path, pixels = tmp_path / name, noise((16, 24), np.uint8 if name[0] == "o" else np.uint16)
     exif = Image.Exif()
     exif[ORIENTATION] = orientation
-    return exif
-
-
-def rotated_by_pillow(pixels, orientation):
-    """Return `pixels` as Pillow rotates them for an EXIF orientation."""
-    picture = Image.fromarray(pixels.astype(np.int32))
-    picture.getexif()[ORIENTATION] = orientation
-    return np.asarray(ImageOps.exif_transpose(picture))
+    if name in ("deep.tif", "lzw.tif"):
+        options = {"resolution": (100, 200), "resolutionunit": "INCH"}
+        options["compression"] = "lzw" if name == "lzw.tif" else None
+        tag = (ORIENTATION, "H", 1, orientation, True)
+        tifffile.imwrite(path, pixels, extratags=[tag], **options)
+    else:
+        Image.fromarray(pixels).save(path, exif=exif, dpi=(100, 200))
+    if name == "o.jpg":
+        with Image.open(path) as picture:
+            pixels = np.asarray(picture)
+    by_pillow = Image.fromarray(pixels.astype(np.int32))
+    by_pillow.getexif()[ORIENTATION] = orientation
+    upright = np.asarray(ImageOps.exif_transpose(by_pillow))
+    back, about = read(path)
+    np.testing.assert_array_equal(back, upright)
+    dpi = (200, 100) if orientation >= 5 else (100, 200)
+    assert about.dpi == pytest.approx(dpi, abs=0.02)
+    write(tmp_path / "again.png", back, about)
+    np.testing.assert_array_equal(read(tmp_path / "again.png")[0], upright)
 
 
 # Files that are refused

@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -56,6 +57,7 @@ def test_scikit_learn_estimator_checks(estimator, check):
 def test_missing_scikit_learn_names_the_extra():
     code = """
 import sys
+from unittest.mock import patch
 sys.modules["sklearn"] = None
 import nnk_image
 for name in sys.argv[1:]:
@@ -192,16 +194,11 @@ def test_fitted_points_give_the_graph(rule, iris):
     assert transformer.graph_.data.max() <= 1  # the returned graph is a copy
 
 
-def test_candidates_are_searched_once(iris, monkeypatch):
-    searches, search = [], NearestSearch.candidates
-
-    def counted(*arguments):
-        searches.append(arguments)
-        return search(*arguments)
-
-    monkeypatch.setattr(NearestSearch, "candidates", counted)
-    transformer = NNKGraphTransformer(8, sigma_scale=2).fit(iris[0])
-    assert len(searches) == 1
+def test_candidates_are_searched_once(iris):
+    search = NearestSearch.candidates
+    with patch.object(NearestSearch, "candidates", autospec=True, side_effect=search) as searches:
+        transformer = NNKGraphTransformer(8, sigma_scale=2).fit(iris[0])
+    assert searches.call_count == 1
     assert transformer.sigma_ == 2 * nnk_image.nnk_neighbors(iris[0], 8).sigma
 
 

@@ -102,10 +102,6 @@ def test_alignment_equals_its_definition(data, n):
     assert nalac(X, Y, first, second, soft=True) == pytest.approx(np.mean(soft))
 
 
-def test_alignment_of_equal_neighborhoods_is_1():
-    assert nalac(POINTS, POINTS, NEAR, NEAR) == nalac(POINTS, POINTS, NEAR, NEAR, soft=True) == 1
-
-
 # --- manifold metrics --------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, vstack
 from scipy.spatial.distance import cdist
+from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsTransformer, NearestNeighbors
 
@@ -26,15 +27,6 @@ def expected():
     return nnk_neighbors(POINTS, K)
 
 
-@pytest.mark.parametrize("extra", [0, 1, 20])
-def test_number_and_order_of_given_candidates_do_not_matter(expected, extra):
-    distances, indices = NearestNeighbors().fit(POINTS).kneighbors(POINTS, K + 1 + extra)
-    shuffled = np.random.default_rng(1).permuted(indices, axis=1)
-    for neighbors in (indices, (indices, distances), shuffled, indices.astype(np.int32)):
-        found = nnk_neighbors(POINTS, K, neighbors=neighbors, sigma=expected.sigma)
-        assert same(found, expected)
-
-
 def test_missing_and_repeated_candidates_are_ignored(expected):
     indices = NearestNeighbors().fit(POINTS).kneighbors(POINTS, K + 1, return_distance=False)
     more = np.column_stack([np.full(300, -1), indices, indices[:, 3], np.full(300, -1)])
@@ -42,20 +34,6 @@ def test_missing_and_repeated_candidates_are_ignored(expected):
     none = nnk_neighbors(POINTS, K, neighbors=np.full((300, 2), -1), sigma=1.0)
     assert none.to_csr().nnz == 0
     np.testing.assert_array_equal(none.error, 0.5)
-
-
-def test_candidates_from_a_sparse_distance_graph(expected):
-    graph = KNeighborsTransformer(n_neighbors=K).fit_transform(POINTS)
-    assert same(nnk_neighbors(POINTS, K, neighbors=graph), expected)
-    assert same(nnk_neighbors(POINTS, K, neighbors=csr_array(graph)), expected)
-
-
-@pytest.mark.parametrize("algorithm", ["brute", "kd_tree", "ball_tree"])
-def test_candidates_from_scikit_learn_estimators(expected, algorithm):
-    estimator = NearestNeighbors(algorithm=algorithm)
-    assert same(nnk_neighbors(POINTS, K, neighbors=estimator), expected)
-    fitted = NearestNeighbors(algorithm=algorithm).fit(POINTS)
-    assert same(nnk_neighbors(POINTS, K, neighbors=fitted), expected)
 
 
 def test_candidates_from_an_image_graph():
@@ -114,6 +92,30 @@ def test_candidates_from_pynndescent(expected):
     pynndescent = pytest.importorskip("pynndescent", exc_type=ImportError)
     transformer = pynndescent.PyNNDescentTransformer(n_neighbors=2 * K, random_state=0)
     assert same(nnk_neighbors(POINTS, K, neighbors=transformer), expected)
+
+
+def searched(extra):
+    """Return distances and indices of the candidates, and of some more."""
+    return NearestNeighbors().fit(POINTS).kneighbors(POINTS, K + 1 + extra)
+
+
+ESTIMATORS = [NearestNeighbors(algorithm=name) for name in ("brute", "kd_tree", "ball_tree")]
+SOURCES = {
+    **{f"{extra} more": searched(extra)[1] for extra in (0, 1, 20)},
+    "with distances": searched(1)[::-1],
+    "shuffled": np.random.default_rng(1).permuted(searched(20)[1], axis=1),
+    "32 bits": searched(0)[1].astype(np.int32),
+    "graph": KNeighborsTransformer(n_neighbors=K).fit_transform(POINTS),
+    "csr_array": csr_array(KNeighborsTransformer(n_neighbors=K).fit_transform(POINTS)),
+    **{f"unfitted {found.algorithm}": clone(found) for found in ESTIMATORS},
+    **{f"fitted {found.algorithm}": clone(found).fit(POINTS) for found in ESTIMATORS},
+    "transformer": GraphTransformer(K),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_every_source_gives_the_same_graph(expected, source):
+    assert same(nnk_neighbors(POINTS, K, neighbors=source), expected)
 
 
 @pytest.mark.parametrize("symmetrize", ["max", None])

@@ -176,10 +176,8 @@ def test_kernels_given_by_name_function_and_matrix_agree(kernel, n_features):
 
 def test_lle_weights_are_the_best_convex_combination():
     points = np.random.default_rng(6).standard_normal((60, 25))
-    found = nnk_neighbors(points, 10, kernel="lle")
-    W = found.to_csr()
+    W = nnk_neighbors(points, 10, kernel="lle").to_csr()
     np.testing.assert_allclose(W.sum(axis=1), 1)
-    np.testing.assert_allclose(found.error, 0.5 * ((points - W @ points) ** 2).sum(axis=1))
     candidates = np.argsort(cdist(points, points), axis=1)[:, 1:11]
     for i in range(10):  # no candidate lies on the near side of the projection
         rest = W[[i]] @ points - points[i]
