@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import tifffile
 from image_files import noise
-from PIL import ExifTags, Image, ImageOps, features
+from PIL import Image, ImageOps, features
+from PIL.ExifTags import GPS, IFD, Base
 
 from nnk_image.io import read, write
 
@@ -15,33 +16,31 @@ EXTENSIONS = [".jpg", ".png", ".webp"] + [".avif"] * features.check("avif")
 def exif(orientation=None):
     """Return EXIF data of a camera, with make, artist, sensitivity, position and maker note."""
     tags = Image.Exif()
-    tags[ExifTags.Base.Make], tags[ExifTags.Base.Artist] = "Kamera", "N. N."
-    details = tags.get_ifd(ExifTags.IFD.Exif)
-    details[ExifTags.Base.ISOSpeedRatings] = 3200
-    details[ExifTags.Base.MakerNote] = b"\x01\x02note"
-    details[ExifTags.Base.ExifImageWidth] = 12
-    tags.get_ifd(ExifTags.IFD.GPSInfo)[ExifTags.GPS.GPSLatitude] = (48.0, 8.0, 30.0)
+    tags[Base.Make], tags[Base.Artist] = "Kamera", "N. N."
+    tags.get_ifd(IFD.Exif).update({Base.ISOSpeedRatings: 3200, Base.MakerNote: b"\x01\x02note"})
+    tags.get_ifd(IFD.Exif)[Base.ExifImageWidth] = 12
+    tags.get_ifd(IFD.GPSInfo)[GPS.GPSLatitude] = (48.0, 8.0, 30.0)
     if orientation is not None:
-        tags[ExifTags.Base.Orientation] = orientation
+        tags[Base.Orientation] = orientation
     return tags
 
 
 def facts(path):
-    """Return the values of `exif` that Pillow reads from a file."""
+    """Return the entries of `exif` that Pillow finds in a file, which must be upright."""
     with Image.open(path) as picture:
         tags = picture.getexif()
-        details, place = (tags.get_ifd(i) for i in (ExifTags.IFD.Exif, ExifTags.IFD.GPSInfo))
-        return (
-            tags[ExifTags.Base.Make],
-            tags[ExifTags.Base.Artist],
-            details[ExifTags.Base.ISOSpeedRatings],
-            details[ExifTags.Base.MakerNote],
-            tuple(map(float, place[ExifTags.GPS.GPSLatitude])),
-            tags.get(ExifTags.Base.Orientation, 1),
-        )
+    assert tags.get(Base.Orientation, 1) == 1
+    found = {**tags, **tags.get_ifd(IFD.Exif), **tags.get_ifd(IFD.GPSInfo)}
+    return {tag: found.get(tag) for tag in FACTS}
 
 
-FACTS = ("Kamera", "N. N.", 3200, b"\x01\x02note", (48, 8, 30), 1)
+FACTS = {
+    Base.Make: "Kamera",
+    Base.Artist: "N. N.",
+    Base.ISOSpeedRatings: 3200,
+    Base.MakerNote: b"\x01\x02note",
+    GPS.GPSLatitude: (48, 8, 30),
+}
 
 
 def saved_photo(tmp_path, orientation=None):

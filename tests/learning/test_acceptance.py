@@ -47,22 +47,6 @@ def test_graphs_of_noise_free_curves_follow_the_curves(make, expected):
     np.testing.assert_array_equal(y[row], y[column])
 
 
-@pytest.mark.parametrize(
-    ("make", "options", "expected"),
-    [
-        (datasets.make_s_curve, {}, 1374),
-        (datasets.make_circles, {"noise": 0.05, "factor": 0.5}, 1282),
-        (datasets.make_moons, {"noise": 0.1}, 1294),
-        (datasets.make_swiss_roll, {}, 1374),
-        (datasets.make_blobs, {}, 1334),
-    ],
-    ids=lambda value: getattr(value, "__name__", None),
-)
-def test_number_of_edges_of_synthetic_sets(make, options, expected):
-    counts = [edges(make(1000, random_state=seed, **options)[0], 5) for seed in range(6)]
-    assert np.mean(counts) == pytest.approx(expected, rel=0.02)
-
-
 def test_edges_of_the_swiss_roll_hardly_grow_with_the_candidates():
     X = datasets.make_swiss_roll(5000, random_state=0)[0]
     counts = [edges(X, k, symmetrize="min_error_onesided") for k in (10, 20, 40)]

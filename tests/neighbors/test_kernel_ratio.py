@@ -11,7 +11,10 @@ from nnk_image.neighbors import kernel_ratio_test
 
 
 def features(rng, k):
-    """Return feature vectors of k candidates and a query; inner products may be negative."""
+    """Return feature vectors of k candidates and a query; inner products may be negative.
+
+    All lengths vary, that of the query too: the test does not depend on them (Remarks 2.1, 2.2).
+    """
     vectors = rng.standard_normal((k + 1, k + 2)) * rng.uniform(0.2, 3, (k + 1, 1))
     if rng.random() < 0.5:
         vectors = np.abs(vectors)  # a kernel without negative values
