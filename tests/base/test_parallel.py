@@ -81,7 +81,7 @@ def test_one_job_and_small_images_stay_on_the_calling_thread(monkeypatch):
     for n_jobs, options in ((1, {"rows_per_chunk": 2}), (4, {"width": 100})):
         with RowExecutor(n_jobs) as executor:
             executor.run(lambda y0, y1: None, n_rows, **options)
-            assert threading.active_count() == before
+            assert threading.active_count() <= before  # no helper was started
 
 
 def test_every_thread_gets_work_and_later_stages_may_use_more_threads():

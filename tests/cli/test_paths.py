@@ -85,16 +85,21 @@ def test_names_of_skipped_files_are_printed(run, folders):
 # --- existing files ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["other.png", "other.jpg", "photo.png", "folder"])
-def test_overwrite_replaces_existing_files(run, photo, name):
+@pytest.mark.parametrize(
+    ("source", "out", "replaced"),
+    [
+        ("photo.png", "other.png", "other.png"),
+        ("photo.png", "other.jpg", "other.jpg"),
+        ("photo.png", "photo.png", "photo.png"),
+        (".", ".", "photo.png"),
+    ],
+)
+def test_overwrite_replaces_existing_files(run, photo, monkeypatch, source, out, replaced):
     """Without the option, such calls are refused (test_refusals.py)."""
-    target, source = photo.with_name(name), photo
-    if name == "folder":  # the output is the input folder
-        target, source = photo, photo.parent
-    elif target != photo:
-        target.write_bytes(b"old")
-    before = target.read_bytes()
-    out = target if source == photo else source
+    monkeypatch.chdir(photo.parent)
+    target = photo.with_name(replaced)
+    before = target.read_bytes() if target == photo else b"old"
+    target.write_bytes(before)
     run.prints("denoise", source, out, *SIGMA, "--overwrite")
     assert target.read_bytes() != before
 

@@ -44,8 +44,12 @@ def contents(folder):
     return {p: p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
 
 
-EACH_COMMAND = ["denoise {} out.png", "noise {}", "graph {}", "compaction {}"]
-EACH_COMMAND += ["denoise {} old.png --overwrite", "graph {} --plot old.png --overwrite"]
+EACH_COMMAND = [
+    "denoise {} old.png --overwrite",
+    "noise {} --plot old.png --overwrite",
+    "graph {} --plot old.png --overwrite",
+    "compaction {} --plot old.png --overwrite",
+]
 BAD_INPUTS = [
     ("truncated.png", "truncated.png: is damaged or truncated"),
     ("empty.png", "empty.png: is empty; fetch or export the file again"),
