@@ -126,7 +126,12 @@ def denoise_tiles(
             array, noise, left = _target(target, image, job)
             if left:
                 (statistics,) = lazy.compute(job.statistics())
-                tasks = [job.denoised(tile, noise, statistics, array) for tile in left]
+                tasks = [
+                    lazy.delayed(arrays.write)(
+                        array, job.layout.slices(tile.core), job.denoised(tile, noise, statistics)
+                    )
+                    for tile in left
+                ]
                 rows = [tile.core[-2].stop - tile.core[-2].start for tile in left]
                 finished = dict(zip((task.key for task in tasks), rows, strict=True))
                 with (

@@ -20,7 +20,6 @@ from nnk_image.base.reach import Tile, cut, largest_side
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_pixels, plan, without_single_axes
 from nnk_image.denoising.statistics import Statistics
-from nnk_image.io.arrays import write
 from nnk_image.noise.clipping import unclip
 from nnk_image.noise.defects import without_isolated_pixels
 from nnk_image.noise.estimation import estimated_noise
@@ -75,11 +74,10 @@ class TiledDenoising:
         parts = [task(_statistics_of_part, *given, tile.core, self.noise) for tile in self.tiles]
         return delayed(merge_statistics)(parts, self.spacing)
 
-    def denoised(self, tile: Tile, noise: Any, statistics: Any, target: Any = None) -> Any:
-        """Return a task that computes the core of a tile, or writes it to `target`."""
-        how = noise, statistics, self.method, self.strength
-        where = tile.inside, target, self.layout.slices(tile.core)
-        return task(denoise_part, self.image, self.layout, tile.padded, *how, *where)
+    def denoised(self, tile: Tile, noise: Any, statistics: Any) -> Any:
+        """Return a task that computes the core of a tile."""
+        how = noise, statistics, self.method, self.strength, tile.inside
+        return task(denoise_part, self.image, self.layout, tile.padded, *how)
 
     def _checked(self, sigma: Any) -> NoiseModel:
         if np.ndim(sigma) > 1 or getattr(sigma, "levels", None) is not None:
@@ -168,10 +166,8 @@ def denoise_part(
     method: str,
     strength: float,
     inside: Slices,
-    target: Any = None,
-    slices: Slices = (),
-) -> npt.NDArray[Any] | None:
-    """Return the denoised pixels inside a part, or write them to slices of `target`."""
+) -> npt.NDArray[Any]:
+    """Return the denoised pixels inside a part."""
     if noise.rician:
         check_magnitudes(image)
     scaled = with_levels(noise.scaled(strength).for_channels(image.channels), image)
@@ -181,8 +177,4 @@ def denoise_part(
     pixels = denoise_pixels(part, scaled, steps, statistics, executor).reshape(image.pixels.shape)
     if noise.is_white:
         unclip(pixels, statistics.extremes.clipped, noise.for_channels(image.channels).sigma)
-    result: npt.NDArray[Any] = image.restore(pixels[inside])
-    if target is None:
-        return result
-    write(target, slices, result)
-    return None
+    return image.restore(pixels[inside])

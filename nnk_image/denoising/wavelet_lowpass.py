@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
+from scipy.ndimage import gaussian_filter, gaussian_filter1d
 
 from nnk_image.base.channels import to_opponent
 from nnk_image.base.image import check_image
@@ -102,11 +102,8 @@ def _neighborhoods(pixels, spacing, opponent=None):
 
 def _smooth(values, scales, derivative=None):
     """Filter by a Gaussian along each axis, or by its derivative along one."""
-    for axis, scale in enumerate(scales):
-        values = gaussian_filter1d(
-            values, scale, axis, order=int(axis == derivative), mode="nearest", radius=RADIUS
-        )
-    return values
+    order = [int(axis == derivative) for axis in range(values.ndim)]
+    return gaussian_filter(values, scales, order, mode="nearest", radius=RADIUS)
 
 
 def _noise(scale, order):

@@ -297,7 +297,7 @@ def test_interrupted_work_is_resumed(n_jobs, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"out\.zarr: was begun with another source"):
         denoise_tiles(*call, 25, **options)
     written, write = [], arrays.write
-    monkeypatch.setattr(parts, "write", lambda *args: (written.append(args[1]), write(*args)))
+    monkeypatch.setattr(arrays, "write", lambda *args: (written.append(args[1]), write(*args)))
     totals = []
     model = denoise_tiles(*call, 20, progress=lambda *report: totals.append(report), **options)
     assert model == NoiseModel(20)
