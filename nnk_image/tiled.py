@@ -183,10 +183,22 @@ def _check_target(target: Any, image: Any) -> None:
     if getattr(target.dtype, "kind", "f") not in "buif":  # other libraries have their own dtypes
         raise TypeError(f"target must hold real numbers, not {target.dtype}")
     in_memory = isinstance(target, np.ndarray) and isinstance(image, np.ndarray)
-    if target is image or (in_memory and np.may_share_memory(image, target)):
+    shared = target is image or (in_memory and np.may_share_memory(image, target))
+    if shared or _maps_the_file_of(image, target):
         raise ValueError("target and source share memory, but tiles read parts of other tiles")
     if isinstance(target, np.ndarray) and not target.flags.writeable:
         raise ValueError("target is read-only: open the memory map with mode 'r+' or 'w+'")
+
+
+def _maps_the_file_of(image: Any, target: Any) -> bool:
+    """Return whether the target is a memory map of the file that the image is read from."""
+    mapped, read = (getattr(target, "filename", None), getattr(image, "filename", None))
+    read = read or getattr(image, "path", None)  # of a `FileArray`
+    if not (isinstance(target, np.memmap) and mapped and read):
+        return False
+    same = os.path.realpath(mapped) == os.path.realpath(read)
+    # Two parts of a raw file differ in their offsets.
+    return same and getattr(image, "offset", target.offset) == target.offset
 
 
 def denoise(

@@ -264,6 +264,18 @@ class OneWriter:
         self.writers.append(slices)
 
 
+def test_a_map_of_the_file_that_is_read_is_refused(tmp_path):
+    np.save(tmp_path / "a.npy", np.ones((60, 70), np.float32))
+    target = np.lib.format.open_memmap(tmp_path / "a.npy", "r+")
+    for source in (tmp_path / "a.npy", np.lib.format.open_memmap(tmp_path / "a.npy", "r")):
+        with pytest.raises(ValueError, match="target and source share memory"):
+            denoise_tiles(source, target, 20)
+    raw = np.zeros((2, 60, 70), np.float32)
+    raw.tofile(tmp_path / "raw")
+    maps = (np.memmap(tmp_path / "raw", "f4", "r+", n * raw[0].nbytes, (60, 70)) for n in (0, 1))
+    denoise_tiles(*maps, 20, method="sgw")
+
+
 def test_tiles_are_written_one_at_a_time(side_of_tiles):
     """A chunk of the target may belong to two tiles, and zarr reads, changes and rewrites it."""
     side_of_tiles(64, 64)
