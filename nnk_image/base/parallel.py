@@ -102,6 +102,13 @@ def progress_bar(text: str, visible: bool = True) -> Iterator[Callable[[float, f
         yield show
 
 
+def progress_of_part(progress: Progress, part: int, parts: int) -> Progress:
+    """Return the `progress` argument for one of several calls that take equally long."""
+    if not callable(progress):
+        return progress
+    return lambda done, total: progress(part * total + done, parts * total)
+
+
 class RowExecutor:
     """Runs work on chunks of rows on `n_jobs` threads, as a context manager around a public call.
 

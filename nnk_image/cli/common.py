@@ -59,7 +59,6 @@ def add_kernel(command: argparse.ArgumentParser) -> None:
 
 
 def add_jobs(command: argparse.ArgumentParser) -> None:
-    """Add the option ``--jobs``."""
     text = "threads (default: -1, all processors)"
     command.add_argument("--jobs", type=int, default=-1, metavar="N", help=text)
 
@@ -72,7 +71,6 @@ def add_outputs(command: argparse.ArgumentParser, **about: str) -> None:
 
 
 def add_overwrite(command: Any) -> None:
-    """Add the option ``--overwrite``."""
     text = "replace files that exist (default: refuse)"
     command.add_argument("--overwrite", action="store_true", help=text)
 

@@ -17,7 +17,6 @@ from nnk_image.cli.graph import build
 
 
 def add_command(commands: Any) -> None:
-    """Add the sub-command."""
     command = common.new_command(
         commands,
         "compaction",

@@ -38,7 +38,6 @@ class Row(NamedTuple):
 
 
 def add_command(commands: Any) -> None:
-    """Add the sub-command."""
     command = new_command(
         commands,
         "demo",

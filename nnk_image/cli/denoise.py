@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 import nnk_image
 from nnk_image.base.atomic import ImageFileError
-from nnk_image.base.parallel import progress_bar
+from nnk_image.base.parallel import Progress, progress_bar, progress_of_part
 from nnk_image.cli import common, paths, sources
 from nnk_image.io.arrays import open_source
 from nnk_image.io.files import WRITABLE, check_writable, copied, write
@@ -21,7 +22,6 @@ from nnk_image.io.metadata import to_samples
 
 
 def add_command(commands: Any) -> None:
-    """Add the sub-command."""
     command = common.new_command(
         commands,
         "denoise",
@@ -180,36 +180,41 @@ def _denoise_in_place(
     source: sources.Source, noise: nnk_image.NoiseModel | None, options: argparse.Namespace
 ) -> tuple[list[nnk_image.NoiseModel], bool]:
     """Replace the pixels by the result; return the noise of each part, and if any pixel changed."""
-    from nnk_image.denoising.api import denoise_and_report
-
     models, changed, dtype = [], False, source.pixels.dtype
     # Stacks of 16 bits are denoised in float32, which holds them exactly in half the memory.
     small = dtype.kind in "bui" and dtype.itemsize <= 2
     as_float = small and not source.metadata.is_picture
-    calls = len(source.places)
-    given: dict[str, Any] = {"method": options.method, "n_jobs": options.jobs}
     with progress_bar("denoise", common.wants_progress()) as show:
         for number, (_, pixels) in enumerate(source.parts):
-            given["progress"] = lambda done, total, n=number: show(n + done / total, calls)
             part = pixels.astype(np.float32) if as_float else pixels
-            known = noise
-            if (options.rician or options.map) and noise is None:
-                known = sources.estimate(part, source, options)
-            about = {**source.arguments(part)}
-            if options.channels == "bands":
-                about["axis"] = about.pop("channel_axis")
-                result, info = nnk_image.denoise_bands(
-                    part, known, return_info=True, **about, **given
-                )
-                found = nnk_image.NoiseModel(info["sigma"]) if known is None else known
-            else:
-                about["strength"] = options.strength
-                result, found = denoise_and_report(part, known, **about, **given)
+            progress = progress_of_part(show, number, len(source.places))
+            result, found = _denoised(part, source, noise, options, progress)
             samples = to_samples(result, dtype)
             changed = changed or not np.array_equal(samples, pixels, equal_nan=True)
             pixels[...] = samples
             models.append(found)
     return models, changed
+
+
+def _denoised(
+    pixels: npt.NDArray[Any],
+    source: sources.Source,
+    noise: nnk_image.NoiseModel | None,
+    options: argparse.Namespace,
+    progress: Progress,
+) -> tuple[npt.NDArray[Any], nnk_image.NoiseModel]:
+    """Return one of the parts of a source without its noise, and this noise."""
+    from nnk_image.denoising.api import denoise_and_report
+
+    if noise is None and (options.rician or options.map):
+        noise = sources.estimate(pixels, source, options)
+    given = source.arguments(pixels) | {"method": options.method, "n_jobs": options.jobs}
+    if options.channels != "bands":
+        given |= {"strength": options.strength, "progress": progress}
+        return denoise_and_report(pixels, noise, **given)
+    given |= {"axis": given.pop("channel_axis"), "progress": progress, "return_info": True}
+    result, info = nnk_image.denoise_bands(pixels, noise, **given)
+    return result, nnk_image.NoiseModel(info["sigma"]) if noise is None else noise
 
 
 def _denoise_in_tiles(

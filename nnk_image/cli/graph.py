@@ -17,7 +17,6 @@ BUILDERS = {"nnk": "image_graph", "bilateral": "bilateral_graph"}
 
 
 def add_command(commands: Any) -> None:
-    """Add the sub-command."""
     command = common.new_command(
         commands,
         "graph",

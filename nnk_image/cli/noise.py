@@ -11,7 +11,6 @@ from nnk_image.cli import common, paths, sources
 
 
 def add_command(commands: Any) -> None:
-    """Add the sub-command."""
     command = common.new_command(
         commands,
         "noise",

@@ -24,7 +24,6 @@ SPACE = "TZYX"
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of files that are read."""
     add = command.add_argument
     add("--recursive", action="store_true", help="search folders for images at any depth")
     add(
@@ -51,7 +50,6 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_noise_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of noise estimation."""
     command.add_argument("--rician", action="store_true", help="pixels are magnitudes, as in MRI")
     command.add_argument(
         "--map",
@@ -63,7 +61,6 @@ def add_noise_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_max_pixels(command: argparse.ArgumentParser) -> None:
-    """Add the option ``--max-pixels``."""
     command.add_argument("--max-pixels", type=int, metavar="N", help="refuse larger images")
 
 

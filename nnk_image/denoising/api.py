@@ -18,7 +18,7 @@ from nnk_image.base.image import (
     require_per_pixel,
     spatial_shape,
 )
-from nnk_image.base.parallel import one_blas_thread
+from nnk_image.base.parallel import one_blas_thread, progress_of_part
 from nnk_image.denoising.bias import remove_bias
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_image
@@ -273,19 +273,12 @@ def _denoise_each_channel(
         denoise(
             checked.pixels[..., c],
             None if noise is None else noise.of_channel(c, n),
-            progress=part_of(progress, c, n),
+            progress=progress_of_part(progress, c, n),
             **options,
         )
         for c in range(n)
     ]
     return np.stack(results, axis=axis)
-
-
-def part_of(progress: Any, part: int, parts: int) -> Any:
-    """Return the `progress` argument for one of several calls that take equally long."""
-    if not callable(progress):
-        return progress
-    return lambda done, total: progress(part * total + done, parts * total)
 
 
 def warn_of_other_units(noise: NoiseModel, image: Image) -> None:

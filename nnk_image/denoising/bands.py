@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice
 from nnk_image.base.image import Floats, Image, check_image, require_per_pixel
-from nnk_image.base.parallel import one_blas_thread, resolve_n_jobs
-from nnk_image.denoising.api import denoise, part_of, warn_of_other_units
+from nnk_image.base.parallel import one_blas_thread, progress_of_part, resolve_n_jobs
+from nnk_image.denoising.api import denoise, warn_of_other_units
 from nnk_image.denoising.methods import METHODS
 from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.defects import without_defects
@@ -174,7 +174,7 @@ def _denoised(
         component = np.empty(image.shape, image.dtype)
         for y in range(len(component)):
             component[y] = _centered(image, mean, y)[0] @ _divided(vector, levels)
-        own = part_of(progress, i, components)
+        own = progress_of_part(progress, i, components)
         component = denoise(component, unit, progress=own, **options)
         component[~valid] = 0
         for y in range(len(component)):
