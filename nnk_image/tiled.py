@@ -18,7 +18,7 @@ from nnk_image.base import lazy
 from nnk_image.base.checks import check_positive
 from nnk_image.base.image import Image
 from nnk_image.base.lazy import Layout, Slices, da
-from nnk_image.base.parallel import RowExecutor, resolve_n_jobs
+from nnk_image.base.parallel import Progress, RowExecutor, resolve_n_jobs
 from nnk_image.base.reach import Reach, Tile, TooLittleMemory, cut, largest_side
 from nnk_image.denoising.parts import TiledDenoising
 from nnk_image.graph.build import build_graph
@@ -124,22 +124,27 @@ def denoise_tiles(
         scheduler = "threads" if threads > 1 else "synchronous"
         with lazy.config.set(scheduler=scheduler, num_workers=threads):
             array, noise, left = _target(target, image, job)
-            if left:
-                (statistics,) = lazy.compute(job.statistics())
-                tasks = [
-                    lazy.delayed(arrays.write)(
-                        array, job.layout.slices(tile.core), job.denoised(tile, noise, statistics)
-                    )
-                    for tile in left
-                ]
-                rows = [tile.core[-2].stop - tile.core[-2].start for tile in left]
-                finished = dict(zip((task.key for task in tasks), rows, strict=True))
-                with (
-                    RowExecutor(None, progress, sum(rows), "denoise") as report,
-                    lazy.Callback(posttask=lambda key, *_: report.advance(finished.get(key, 0))),
-                ):
-                    lazy.compute(*tasks, optimize_graph=False)
+            _write_tiles(array, noise, left, job, progress)
     return noise
+
+
+def _write_tiles(
+    array: Any, noise: NoiseModel, tiles: list[Tile], job: TiledDenoising, progress: Progress
+) -> None:
+    """Denoise tiles, and write each into the array as soon as it is done."""
+    if not tiles:
+        return
+    (statistics,) = lazy.compute(job.statistics())
+    rows_of_task, tasks = {}, []
+    for tile in tiles:
+        result, slices = job.denoised(tile, noise, statistics), job.layout.slices(tile.core)
+        tasks.append(lazy.delayed(arrays.write)(array, slices, result))
+        rows_of_task[tasks[-1].key] = tile.core[-2].stop - tile.core[-2].start
+    with (
+        RowExecutor(None, progress, sum(rows_of_task.values()), "denoise") as report,
+        lazy.Callback(posttask=lambda key, *_: report.advance(rows_of_task.get(key, 0))),
+    ):
+        lazy.compute(*tasks, optimize_graph=False)
 
 
 def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseModel, list[Tile]]:

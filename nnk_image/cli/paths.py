@@ -77,32 +77,37 @@ def _expand(argument: str, recursive: bool, results: Sequence[Path]) -> list[Pat
             f"{argument}: .zarr is read by 'nnk-image denoise' only; save a part of it as .tif"
         )
     if path.is_dir():
-        inner = [folder for folder in results if not _real(path).is_relative_to(folder)]
-        files: list[Path] = []
-        others: list[Path] = []
-        for p in sorted(_inside(path) if recursive else path.iterdir()):
-            hidden = any(part.startswith(".") for part in p.relative_to(path).parts)
-            result = any(_real(p).is_relative_to(folder) for folder in inner)
-            # A link to nothing is reported as an image that cannot be read.
-            if not (p.is_dir() or hidden or result):
-                (files if p.name.lower().endswith(READABLE) else others).append(p)
-        if not files:
-            known = ", ".join(f"*{extension}" for extension in READABLE)
-            raise ImageFileError(f"{argument}: no image in this folder; wanted: {known}")
-        if others:
-            names = ", ".join(str(p.relative_to(path)) for p in others[:5])
-            more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-            complain(f"{argument}: skipped, because they are not images: {names}{more}")
-        return files
+        return _images_in(path, recursive, results)
     if path.exists():  # also a file whose name happens to look like a pattern
         return [path]
-    if glob.has_magic(argument):
-        matches = map(Path, sorted(glob.glob(argument, recursive=True)))
-        files = [p for p in matches if not p.is_dir()]
-        if not files:
-            raise ImageFileError(f"{argument}: no file matches; check the pattern and the folder")
-        return files
-    raise ImageFileError(f"{argument}: no such file or folder; check the name")
+    if not glob.has_magic(argument):
+        raise ImageFileError(f"{argument}: no such file or folder; check the name")
+    matches = map(Path, sorted(glob.glob(argument, recursive=True)))
+    files = [p for p in matches if not p.is_dir()]
+    if not files:
+        raise ImageFileError(f"{argument}: no file matches; check the pattern and the folder")
+    return files
+
+
+def _images_in(folder: Path, recursive: bool, results: Sequence[Path]) -> list[Path]:
+    """Return the images in a folder, and say on stderr which other files are skipped."""
+    inner = [result for result in results if not _real(folder).is_relative_to(result)]
+    files: list[Path] = []
+    others: list[Path] = []
+    for p in sorted(_inside(folder) if recursive else folder.iterdir()):
+        hidden = any(part.startswith(".") for part in p.relative_to(folder).parts)
+        is_result = any(_real(p).is_relative_to(result) for result in inner)
+        # A link to nothing is reported as an image that cannot be read.
+        if not (p.is_dir() or hidden or is_result):
+            (files if p.name.lower().endswith(READABLE) else others).append(p)
+    if not files:
+        known = ", ".join(f"*{extension}" for extension in READABLE)
+        raise ImageFileError(f"{folder}: no image in this folder; wanted: {known}")
+    if others:
+        names = ", ".join(str(p.relative_to(folder)) for p in others[:5])
+        more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+        complain(f"{folder}: skipped, because they are not images: {names}{more}")
+    return files
 
 
 def _inside(folder: Path) -> Iterator[Path]:
