@@ -173,12 +173,8 @@ def amount_removed(image: Image, denoised, noise: NoiseModel | None) -> float:
 
 def structure_removed(image: Image, denoised, noise: NoiseModel | None) -> float:
     """Return `structure` for a checked image and (..., C) denoised pixels."""
-    before, after = _luminance(image, image.pixels), _luminance(image, denoised)
-    # Blocks may contain some masked pixels, whose values must not matter.
-    noisy, filtered = (
-        filled(a, image.valid).reshape(*before.shape, image.channels)
-        for a in (image.pixels, denoised)
-    )
+    noisy, filtered = _filled_pair(image, denoised)
+    before, after = _luminance(image, noisy), _luminance(image, filtered)
     valid = None if image.valid is None else image.valid.reshape(before.shape)
     varying = [c.max() > c.min() for c in np.moveaxis(noisy, -1, 0)]  # others are not clipped
     usable = ~clipped_pixels(noisy[..., varying], valid).any(axis=(0, 1)) & ~empty_pixels(noisy)
@@ -214,7 +210,8 @@ def _variances_of_blocks(pixels, noise: NoiseModel):
 
 def kurtosis_removed(image: Image, denoised) -> float:
     """Return `kurtosis` for a checked image and (..., C) denoised pixels."""
-    removed = _blocks(_luminance(image, image.pixels) - _luminance(image, denoised))
+    before, after = (_luminance(image, pixels) for pixels in _filled_pair(image, denoised))
+    removed = _blocks(before - after)
     if image.valid is not None:
         removed = removed[_blocks(image.valid.reshape(-1, image.shape[-1])).all(axis=1)]
     variances, kurtosis = _moments(removed)
@@ -232,12 +229,20 @@ def _moments(blocks):
     return variances[:, 0], (squares * squares).mean(axis=1)
 
 
+def _filled_pair(image: Image, denoised):
+    """Return noisy and denoised pixels, (H, W, C), of a volume with its slices one below the other.
+
+    Blocks may contain some masked pixels, whose values must not matter.
+    """
+    shape = -1, image.shape[-1], image.channels
+    return (filled(pixels, image.valid).reshape(shape) for pixels in (image.pixels, denoised))
+
+
 def _luminance(image: Image, pixels):
-    """Return the (H, W) sums of the channels of an image, or of slices one below the other."""
+    """Return the (H, W) sums of the channels of (H, W, C) pixels."""
     size = image.half_range or 1.0  # the unit, so that squares do not overflow
-    channels = np.moveaxis(filled(pixels, image.valid), -1, 0)
-    total = sum(np.divide(channel, size, dtype=image.dtype) for channel in channels)
-    return total.reshape(-1, image.shape[-1])
+    channels = np.moveaxis(pixels, -1, 0)
+    return sum(np.divide(channel, size, dtype=image.dtype) for channel in channels)
 
 
 def _blocks(values):
