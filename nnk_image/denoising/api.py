@@ -203,6 +203,7 @@ def denoise_and_report(
     checked = check_image(image, channel_axis, mask)
     relative = relative_spacing(spacing, len(checked.shape))
     _check_guide(guide, method, checked.shape)
+    checked = without_defects(checked) if sigma is None else checked
 
     def without(noise: NoiseModel) -> Array:
         noise = noise.scaled(strength).for_channels(checked.channels)
@@ -210,20 +211,17 @@ def denoise_and_report(
         return denoise_image(checked, noise, method, relative, n_jobs, progress, guide)
 
     if sigma is None:
-        checked = without_defects(checked)
-        noise, trust = estimated_noise(checked)
+        noise, pixels = _without_estimated_noise(checked, without, keep_texture=strength <= 1)
     else:
-        noise, trust = given_noise(sigma, checked), 0.0
+        noise = given_noise(sigma, checked)
         warn_of_other_units(noise, checked)
         _warn_of_fill_values(noise, checked)
-    if noise.is_uneven and not chosen.uneven:
-        raise ValueError(
-            f"method={method!r} assumes noise of one level: use 'fast' or 'best' for "
-            "levels that differ across the image"
-        )
-    pixels = without(noise)
-    if sigma is None and strength <= 1:
-        noise, pixels = _checked(checked, noise, pixels, trust, without)
+        if noise.is_uneven and not chosen.uneven:
+            raise ValueError(
+                f"method={method!r} assumes noise of one level: use 'fast' or 'best' for "
+                "levels that differ across the image"
+            )
+        pixels = without(noise)
     if chosen.supported_noise(noise).is_white:
         limits = Extremes.of(checked.pixels[checked.inside]).clipped
         unclip(pixels, limits, noise.for_channels(checked.channels).sigma, checked.valid)
@@ -232,28 +230,33 @@ def denoise_and_report(
     return checked.restore(pixels), noise
 
 
-def _checked(
-    image: Image, noise: NoiseModel, pixels: Array, trust: float, without: Callable[..., Array]
+def _without_estimated_noise(
+    image: Image, without: Callable[[NoiseModel], Array], keep_texture: bool
 ) -> tuple[NoiseModel, Array]:
-    """Return noise and result, or weaker noise and its result if texture was removed."""
-
-    def only_noise_removed(structure: float) -> bool:
-        kurtosis = kurtosis_removed(image, pixels)
-        amount = amount_removed(image, pixels, noise) if any(noise.gain) else np.nan
-        return is_noise(structure, kurtosis, amount, noise)
-
+    """Return the estimated noise, or weaker noise that leaves texture, and the result."""
+    noise, trust = estimated_noise(image)
+    pixels = without(noise)
+    if not keep_texture:
+        return noise, pixels
     # Noise that is clearly there may be stronger in structured areas, if these are brighter.
     clear = trust > CLEAR or any(noise.gain)
-    if only_noise_removed(structure_removed(image, pixels, noise if clear else None)):
+    structure = structure_removed(image, pixels, noise if clear else None)
+    if _only_noise_removed(image, pixels, noise, structure):
         return noise, pixels
     if noise.correlation is not None:
         noise, _ = estimated_noise(image, correlated=False)
         pixels = without(noise)
         # Texture was removed before, so `structure` would fail again; only the kurtosis decides.
-        if only_noise_removed(structure=np.nan):
+        if _only_noise_removed(image, pixels, noise, structure=np.nan):
             return noise, pixels
     noise = NoiseModel([0.0] * image.channels, rows=noise.rows, columns=noise.columns)
     return noise, without(noise)
+
+
+def _only_noise_removed(image: Image, pixels: Array, noise: NoiseModel, structure: float) -> bool:
+    kurtosis = kurtosis_removed(image, pixels)
+    amount = amount_removed(image, pixels, noise) if any(noise.gain) else np.nan
+    return is_noise(structure, kurtosis, amount, noise)
 
 
 def _denoise_each_channel(
