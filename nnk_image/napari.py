@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
+from nnk_image.base.image import finite_mask
 from nnk_image.denoising.api import denoise
 from nnk_image.denoising.methods import METHODS
 from nnk_image.io.metadata import to_samples
@@ -107,9 +108,7 @@ def denoised_layer(
 
 def _denoised(values: Any, level: float | None, options: dict[str, Any]) -> Any:
     """Denoise values without pixels that are NaN or infinite, as registration leaves them."""
-    finite, axis = np.isfinite(values), options.get("channel_axis")
-    if not finite.any():
+    mask = finite_mask(values, options.get("channel_axis"))
+    if mask is not None and not mask.any():
         return values
-    if not finite.all():
-        options = options | {"mask": finite if axis is None else finite.all(axis)}
-    return denoise(values, level, **options)
+    return denoise(values, level, mask=mask, **options)

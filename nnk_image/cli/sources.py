@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 import nnk_image
 from nnk_image.base.atomic import ImageFileError
+from nnk_image.base.image import finite_mask
 from nnk_image.cli.common import say
 from nnk_image.io.files import read, write
 from nnk_image.io.metadata import Metadata
@@ -91,12 +92,8 @@ class Source(NamedTuple):
             yield name if len(self.places) > 1 else "", self.pixels[place]
 
     def arguments(self, pixels: npt.NDArray[Any]) -> dict[str, Any]:
-        """Return `options` for one of the parts, with a mask if it has NaN or infinite values."""
-        finite = np.isfinite(pixels)
-        if finite.all():
-            return self.options
-        axis = self.options["channel_axis"]
-        return self.options | {"mask": finite if axis is None else finite.all(axis)}
+        """Return `options` for one of the parts, and a mask if it has NaN or infinite values."""
+        return self.options | {"mask": finite_mask(pixels, self.options["channel_axis"])}
 
     @property
     def size(self) -> str:

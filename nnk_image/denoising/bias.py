@@ -33,7 +33,7 @@ class Removed(NamedTuple):
     deviations: npt.NDArray[np.float64]  # standard deviation of what was removed
     skewness: npt.NDArray[np.float64]  # of what was removed
     clipped: npt.NDArray[np.float64]  # share of clipped pixels
-    pixels: npt.NDArray[np.int64]  # number of pixels
+    pixels: npt.NDArray[np.float64]  # number of pixels
 
 
 def correct_bias(

@@ -88,6 +88,9 @@ def test_pixels_that_are_not_finite_are_left_out():
     colors[:5, :5, 1] = np.nan
     data, _, _ = denoised_layer(layer_of(colors, rgb=True), **OPTIONS | {"sigma": 0.1})
     np.testing.assert_array_equal(data[:5, :5], colors[:5, :5])
+    colors[..., 1] = np.nan  # no pixel is finite in all channels
+    data, _, _ = denoised_layer(layer_of(colors, rgb=True), **OPTIONS | {"sigma": 0.1})
+    np.testing.assert_array_equal(data, colors)
 
 
 def test_a_color_stack_with_transparency():
