@@ -28,32 +28,28 @@ LEAST_SIDE, _LEAST_SIDE_OF_VOLUMES = 32, 8
 
 _HALF_SIZE_WEIGHT = 0.5
 """Weight of the half-size result in the luminance, times the `coarseness` of the noise; in colors
-it is 1. Values from 0 to 1 differ by 0.06 dB on photographs of three cameras and five telephones,
-and by 0.2 dB on images with exactly known noise, where values below 0.5 are best."""
+it is 1. Values from 0 to 1 differ by at most 0.2 dB."""
 
 _COARSE_NOISE = 0.3
 """The `coarseness` of the noise above which 'fast' finds groups for the luminance only once: the
-image they are found in, corrected by the half-size result, has little noise left."""
+half-size result leaves little noise in the image they are found in."""
 
 _COARSE_COLORS = 0.5
 """The `coarseness` of the colors' noise above which they need no first estimate and only one pass
-after those at half size. This changes results by at most 0.05 dB, but at 0.3 it costs up to 0.3 dB;
-in photographs of three cameras and five telephones, the coarseness is 0.6 to 0.7."""
+after those at half size. With 0.3, up to 0.3 dB would be lost; photographs have 0.6 to 0.7."""
 
 _HALVINGS = 2  # of colors: they are also denoised at a quarter of the size
 
 _DETAIL_LIMITS = (0.5, 1.5)
 """Limits of the detail that halving loses: its mean square minus that of noise alone, in units of
 the latter times `coarseness`. Colors are taken from half size below the first limit, from full size
-above the second. From (0.2, 0.8) to (0.6, 1.2), results differ by at most 0.03 dB on photographs of
-three cameras and five telephones, and on colorful pictures with binomial noise."""
+above the second. Results with (0.2, 0.8) or (0.6, 1.2) differ by at most 0.03 dB."""
 
 _BOX = 9  # side, in pixels, of boxes in which detail and the variance of the image are averaged
 
 _FLAT_VARIANCE = 0.02
 """Variance of the denoised image in a box, in units of the noise's, below which `final_pass` has
-less weight. There it leaves more noise: with full weight, 'best' lost up to 7 dB in smooth
-pictures. With 0.1 instead, it gains nothing on some others."""
+less weight. With full weight, the noise that it leaves costs up to 7 dB in smooth pictures."""
 
 _DOUBLE_REACH = 4  # of the interpolation from half size to full size, in pixels of the latter
 

@@ -227,13 +227,12 @@ def without_single_axes(image: Image, noise: NoiseModel, spacing):
     its noise depends on the direction.
     """
     axes = len(image.shape)
-    single = tuple(axis for axis in range(axes - 2) if image.shape[axis] == 1)
-    shape = tuple(n for axis, n in enumerate(image.shape) if axis not in single)
+    kept = [axis for axis, n in enumerate(image.shape) if n > 1 or axis >= axes - 2]
+    shape = tuple(image.shape[axis] for axis in kept)
     if spacing is not None:
-        kept = [s for axis, s in enumerate(spacing) if axis not in single]
-        spacing = relative_spacing(kept, len(kept))
+        spacing = relative_spacing([spacing[axis] for axis in kept], len(kept))
     correlation, levels = noise.correlation, noise.levels
-    if correlation is not None and correlation.ndim == 3 and axes - 3 in single:
+    if correlation is not None and correlation.ndim == 3 and axes - 3 not in kept:
         correlation = correlation[len(correlation) // 2]
     by_axis = noise.has_row_or_column_noise or correlation is not None or levels is not None
     if len(shape) == 2 and shape[1] == 1 and not by_axis:
