@@ -197,11 +197,10 @@ def _check_target(target: Any, image: Any) -> None:
 
 def _maps_the_file_of(image: Any, target: Any) -> bool:
     """Return whether the target is a memory map of the file that the image is read from."""
-    mapped, read = (getattr(target, "filename", None), getattr(image, "filename", None))
-    read = read or getattr(image, "path", None)  # of a `FileArray`
-    if not (isinstance(target, np.memmap) and mapped and read):
+    read = getattr(image, "filename", None) or getattr(image, "path", None)  # of a `FileArray`
+    if not (isinstance(target, np.memmap) and target.filename and read):
         return False
-    same = os.path.realpath(mapped) == os.path.realpath(read)
+    same = os.path.realpath(target.filename) == os.path.realpath(read)
     # Two parts of a raw file differ in their offsets.
     return same and getattr(image, "offset", target.offset) == target.offset
 
