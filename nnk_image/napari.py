@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from nnk_image.base.image import finite_mask
+from nnk_image.base.checks import finite_mask
 from nnk_image.denoising.api import denoise
 from nnk_image.denoising.methods import METHODS
 from nnk_image.io.metadata import to_samples

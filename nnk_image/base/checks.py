@@ -22,6 +22,14 @@ def plain_array(values: Any) -> npt.NDArray[Any]:
     return np.asarray(values)
 
 
+def finite_mask(pixels: npt.NDArray[Any], channel_axis: int | None) -> npt.NDArray[np.bool_] | None:
+    """Return which pixels are finite in all channels; None if all are."""
+    finite = np.isfinite(pixels)
+    if finite.all():
+        return None
+    return finite if channel_axis is None else np.all(finite, axis=channel_axis)
+
+
 def ready_for_c(array: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
     """Return the array contiguous and aligned, as the C core reads it; copy only if it is not.
 

@@ -109,14 +109,6 @@ def check_image(image: Any, channel_axis: int | None = None, mask: Any = None) -
     return Image(pixels, dtype, valid, low, high, channel_axis)
 
 
-def finite_mask(pixels: Array, channel_axis: int | None) -> Bools | None:
-    """Return which pixels are finite in all channels; None if all are."""
-    finite = np.isfinite(pixels)
-    if finite.all():
-        return None
-    return finite if channel_axis is None else np.all(finite, axis=channel_axis)
-
-
 def spatial_shape(
     image: Any,
     channel_axis: int | None,

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_positive
-from nnk_image.cli.common import add_overwrite, new_command
-from nnk_image.cli.paths import check_targets
+from nnk_image.cli.common import new_command
 from nnk_image.io.files import check_writable, write
 from nnk_image.io.metadata import to_samples
 from nnk_image.io.standard import standard_image
@@ -38,32 +37,21 @@ class Row(NamedTuple):
 
 
 def add_command(commands: Any) -> None:
-    command = new_command(
-        commands,
-        "demo",
-        run,
-        "Add noise to a bundled photograph, denoise it, compare.",
-        "",
-        "--sigma 30 --out comparison.png",
-    )
+    summary = f"Add noise to a bundled photograph, denoise it, compare; write {OUT}."
+    command = new_command(commands, "demo", run, summary, "", "--sigma 30")
     command.add_argument("--sigma", type=float, default=25.0, help="noise added (default: 25)")
-    about = f"picture (default: {OUT}, which is replaced)"
-    command.add_argument("--out", metavar="FILE", default=OUT, help=about)
-    add_overwrite(command)
 
 
 def run(options: argparse.Namespace) -> None:
     """Denoise the photograph; print the table, write the picture."""
     check_positive("sigma", options.sigma, "noise to add, for values 0 to 255")
-    check_writable(options.out)
-    if options.out != OUT:  # the picture of an earlier demonstration may be replaced
-        check_targets([], options.overwrite, {"out": [options.out]})
+    check_writable(OUT)
     clean = standard_image("camera").astype(float)
     rows = denoised(clean, options.sigma)
     print(f"camera, {clean.shape[0]}x{clean.shape[1]}, white noise of sigma {options.sigma:g}")
     print(table(rows))
-    write(options.out, picture(clean, [row for row in rows if row.name in SHOWN]))
-    print(f"picture: {Path(options.out).resolve()}")
+    write(OUT, picture(clean, [row for row in rows if row.name in SHOWN]))
+    print(f"picture: {Path(OUT).resolve()}")
 
 
 def denoised(clean: Pixels, sigma: float) -> list[Row]:

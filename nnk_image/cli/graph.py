@@ -35,7 +35,6 @@ def add_command(commands: Any) -> None:
         command,
         out="save the graph (.npz, read by ImageGraph.load); a folder for several images",
         plot="picture of neighbors and degrees (.png, .pdf, .svg); a folder for several images",
-        json="all properties as JSON",
     )
     sources.add_options(command)
     common.add_jobs(command)
@@ -44,9 +43,9 @@ def add_command(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Build every graph; print its figures, save it, draw it."""
     build(options.kind, [[0.0]], options)  # reports a wrong option once, not for each image
-    reports = paths.for_each_image(options, _graph_file, out=(".npz",), plot=paths.PLOTS)
-    common.write_json(options.json, {"version": nnk_image.__version__, "graphs": reports})
-    common.check_reports(reports)
+    common.check_reports(
+        paths.for_each_image(options, _graph_file, out=(".npz",), plot=paths.PLOTS)
+    )
 
 
 def build(kind: str, pixels: npt.ArrayLike, options: argparse.Namespace, **axes: Any) -> Any:
@@ -56,7 +55,7 @@ def build(kind: str, pixels: npt.ArrayLike, options: argparse.Namespace, **axes:
 
 
 def _graph_file(path: Path, files: paths.Files, options: argparse.Namespace) -> common.Report:
-    from nnk_image.graph.summary import lines_of, summary
+    from nnk_image.graph.summary import lines_of
     from nnk_image.plotting import plot_comparison, plot_degrees
 
     out, plot = files["out"], files["plot"]
@@ -64,7 +63,6 @@ def _graph_file(path: Path, files: paths.Files, options: argparse.Namespace) -> 
     sources.check_single(path, source, out, plot)
     shown = None if plot is None else _drawable(path, source)
     sources.print_axes(path, source)
-    parts = []
     for label, pixels in source.parts:
         start = time.perf_counter()
         graph = build(options.kind, pixels, options, **source.arguments(pixels))
@@ -81,8 +79,7 @@ def _graph_file(path: Path, files: paths.Files, options: argparse.Namespace) -> 
         rows |= {"written": ", ".join(written)} if written else {}
         lines = (f"{name:>12}: {text}" for name, text in rows.items())
         common.say("\n".join([f"{path}{label}:", *lines]))
-        parts.append({**summary(graph), "seconds": seconds})
-    return parts[0] if len(parts) == 1 else {"parts": parts}
+    return {}
 
 
 def _drawable(path: Path, source: sources.Source) -> npt.NDArray[Any]:

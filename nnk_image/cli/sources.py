@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 import nnk_image
 from nnk_image.base.atomic import ImageFileError
-from nnk_image.base.image import finite_mask
+from nnk_image.base.checks import finite_mask
 from nnk_image.cli.common import say
 from nnk_image.io.files import read, write
 from nnk_image.io.metadata import Metadata
