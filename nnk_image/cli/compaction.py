@@ -40,7 +40,6 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Measure every image; write the figures and the picture."""
     with warnings.catch_warnings(action="ignore"):  # about the range of this dummy image
         _measure(np.eye(options.blocks or 2), None, options)  # reports a wrong option once
     found = paths.image_paths(options.images or nnk_image.standard_images().values())

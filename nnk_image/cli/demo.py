@@ -43,7 +43,6 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Denoise the photograph; print the table, write the picture."""
     check_positive("sigma", options.sigma, "noise to add, for values 0 to 255")
     check_writable(OUT)
     clean = standard_image("camera").astype(float)
@@ -103,7 +102,6 @@ def _methods(sigma: float) -> dict[str, Callable[[Pixels], Pixels]]:
 
 
 def table(rows: list[Row]) -> str:
-    """Format the scores as text."""
     lines = [f"{'method':<22}{'PSNR dB':>9}{'SSIM':>8}{'ms':>8}"]
     for row in rows:
         took = f"{1000 * row.seconds:8.1f}" if row.seconds else f"{'':8}"

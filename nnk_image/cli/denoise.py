@@ -67,7 +67,6 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Denoise every image, write the report."""
     noise = _given_noise(options)
     _check_options(options)
     in_zarr = [Path(n).suffix.lower() == ".zarr" for n in (*options.images, options.output)]

@@ -41,7 +41,6 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Build every graph; print its figures, save it, draw it."""
     build(options.kind, [[0.0]], options)  # reports a wrong option once, not for each image
     common.check_reports(
         paths.for_each_image(options, _graph_file, out=(".npz",), plot=paths.PLOTS)

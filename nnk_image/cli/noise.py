@@ -33,7 +33,6 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Estimate, print, write and draw every image's noise."""
     reports = paths.for_each_image(
         options, _noise_of_file, out=(".json",), plot=paths.PLOTS, map=paths.MAPS
     )

@@ -53,8 +53,6 @@ def denoise(
 ) -> npt.NDArray[np.floating[Any]]:
     """Remove noise from an image, a volume or a sequence.
 
-    The noise is estimated from the image itself, unless it is given.
-
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume

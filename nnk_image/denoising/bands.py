@@ -102,9 +102,8 @@ def denoise_bands(
     eigenvalues of the covariance of noise alone are at most ``(1 + sqrt(B / N))^2`` [1]_. The bands
     are projected on the eigenvectors of larger ones. The components are rotated such that few of
     them hold the detail. Each is denoised, and the projection is inverted [2]_. Besides the result,
-    one component is in memory. Magnitudes with Rician noise are first transformed to noise of
-    standard deviation 1, and at the end transformed back without bias, as in `denoise`; then the
-    transformed cube is in memory too.
+    one component is in memory. Magnitudes with Rician noise are transformed to noise of standard
+    deviation 1 before, and back without bias at the end; then this cube is in memory too.
 
     The estimate of sigma starts from the residual of the regression of each band on all others
     [3]_. Then sigma and components are estimated alternately, as in factor analysis. If the

@@ -74,15 +74,14 @@ def plot_compaction(
 ) -> list[Axes]:
     """Draw the share of energy above each wavelet band; the lower the curve, the better the graph.
 
-    If the results have block transforms, their energy is drawn as well.
-
     Parameters
     ----------
     results : EnergyCompaction or sequence of EnergyCompaction
         Result of `energy_compaction`, or several for the same orders and graphs, whose mean is
         drawn.
     axes : sequence of matplotlib.axes.Axes, optional
-        One per Chebyshev order, and one for block transforms. Default: a new figure.
+        One per Chebyshev order, and one for block transforms if the results have them. Default: a
+        new figure.
 
     Returns
     -------
