@@ -52,12 +52,14 @@ def model_of(
     most_by_bin = np.inf if kind == "correlated" else full.most_luminance
     most = float(np.median(most_by_bin))
     independent = full.typical_white - full.shared_white
+    correlated = _correlated_part(scales, _in_opponent(matrix, independent, full.shared_white), factor)
     independent *= trusted if image.channels == 1 else noise
     left = (most - independent.mean()) / image.channels
     shared = max(0.0, min(trusted * full.shared_white, left))
-    in_opponent = matrix**2 @ independent
-    in_opponent[0] += image.channels * shared
-    correlated = _correlated_part(scales, in_opponent, factor)
+    in_opponent = _in_opponent(matrix, independent, shared)
+    total = correlated[:, _REACH, _REACH] + in_opponent
+    raised = np.clip(_LEAST_CHROMA**2 * total[0] / np.maximum(total[1:], 1e-24), 1, _MOST_RAISED)
+    correlated[1:] *= raised[:, None, None]
     middle = correlated[0, _REACH, _REACH]
     if middle > 0:
         correlated[0] *= np.clip((most - in_opponent[0]) / middle, 0, 1)
@@ -138,6 +140,13 @@ def by_brightness(full: Scale, white: float, correlated: float, most: Any) -> Fl
     return np.maximum(variances, _LEAST_FACTOR**2 * (white + correlated))
 
 
+def _in_opponent(matrix: Floats, independent: Floats, shared: float) -> Floats:
+    """Return the (C,) variances of white noise in the opponent channels."""
+    variances = matrix**2 @ independent
+    variances[0] += len(matrix) * shared
+    return variances
+
+
 def _correlated_part(scales: list[Scale], white: Floats, factor: float) -> Floats:
     """Return the (C, 2 reach + 1, 2 reach + 1) autocovariances of the opponent channels.
 
@@ -161,9 +170,6 @@ def _correlated_part(scales: list[Scale], white: Floats, factor: float) -> Float
         beyond = factor * np.maximum(spectrum - own, _LEAST_SHARE * spectrum + 1e-15)
         smooth = np.exp(np.minimum(everywhere @ (fit @ np.log(beyond)), np.log(1.2 * beyond.max())))
         covariance[:] = np.roll(np.fft.ifft2(smooth).real, _REACH, (0, 1))[:size, :size]
-    total = covariances[:, _REACH, _REACH] + white
-    raised = np.clip(_LEAST_CHROMA**2 * total[0] / total[1:], 1, _MOST_RAISED)
-    covariances[1:] *= raised[:, None, None]
     return covariances
 
 
