@@ -47,22 +47,13 @@ def model_of(
     It is white if no correlation is as large as `negligible`.
     """
     full, matrix = scales[0], scales[0].matrix
-    noise = 1 - two_values(scales) if kind is None else 1.0  # if specified, there is noise
-    trusted = noise * (white_trust(scales) if kind in (None, "white") else 1)
     most_by_bin = np.inf if kind == "correlated" else full.most_luminance
     most = float(np.median(most_by_bin))
-    independent = full.typical_white - full.shared_white
-    correlated = _correlated_part(scales, _in_opponent(matrix, independent, full.shared_white), factor)
-    independent *= trusted if image.channels == 1 else noise
-    left = (most - independent.mean()) / image.channels
-    shared = max(0.0, min(trusted * full.shared_white, left))
+    measured = full.typical_white - full.shared_white, full.shared_white
+    independent, shared = _trusted_white(scales, *measured, kind, most)
     in_opponent = _in_opponent(matrix, independent, shared)
-    total = correlated[:, _REACH, _REACH] + in_opponent
-    raised = np.clip(_LEAST_CHROMA**2 * total[0] / np.maximum(total[1:], 1e-24), 1, _MOST_RAISED)
-    correlated[1:] *= raised[:, None, None]
-    middle = correlated[0, _REACH, _REACH]
-    if middle > 0:
-        correlated[0] *= np.clip((most - in_opponent[0]) / middle, 0, 1)
+    correlated = _correlated_part(scales, _in_opponent(matrix, *measured), factor)
+    correlated = _limited(correlated, in_opponent, most)
     back = np.linalg.inv(matrix)
     covariance = np.einsum("ck,dk,kyx->cdyx", back, back, correlated)
     covariance[..., _REACH, _REACH] += np.diag(np.maximum(independent, 1e-24)) + shared
@@ -140,6 +131,22 @@ def by_brightness(full: Scale, white: float, correlated: float, most: Any) -> Fl
     return np.maximum(variances, _LEAST_FACTOR**2 * (white + correlated))
 
 
+def _trusted_white(
+    scales: list[Scale], independent: Floats, shared: float, kind: str | None, most: float
+) -> tuple[Floats, float]:
+    """Return the white noise of the channels, (C,) variances, and the variance that they share.
+
+    The arguments are those measured, of which texture may be a part. Channels of a color image
+    share texture, so that their independent noise is no texture. `most` limits the luminance.
+    """
+    channels = len(independent)
+    noise = 1 - two_values(scales) if kind is None else 1.0  # if specified, there is noise
+    trusted = noise * (white_trust(scales) if kind in (None, "white") else 1)
+    independent = independent * (trusted if channels == 1 else noise)
+    left = (most - independent.mean()) / channels
+    return independent, max(0.0, min(trusted * shared, left))
+
+
 def _in_opponent(matrix: Floats, independent: Floats, shared: float) -> Floats:
     """Return the (C,) variances of white noise in the opponent channels."""
     variances = matrix**2 @ independent
@@ -171,6 +178,18 @@ def _correlated_part(scales: list[Scale], white: Floats, factor: float) -> Float
         smooth = np.exp(np.minimum(everywhere @ (fit @ np.log(beyond)), np.log(1.2 * beyond.max())))
         covariance[:] = np.roll(np.fft.ifft2(smooth).real, _REACH, (0, 1))[:size, :size]
     return covariances
+
+
+def _limited(correlated: Floats, white: Floats, most: float) -> Floats:
+    """Return the correlated part with the least level of the chroma, and the luminance's `most`.
+
+    `correlated` holds the autocovariances of the opponent channels, `white` their white noise.
+    """
+    middle = correlated[:, _REACH, _REACH]
+    total = middle + white
+    factors = np.clip(_LEAST_CHROMA**2 * total[0] / np.maximum(total, 1e-24), 1, _MOST_RAISED)
+    factors[0] = np.clip((most - white[0]) / max(middle[0], 1e-24), 0, 1)
+    return correlated * factors[:, None, None]
 
 
 def _samples(scale: Scale, halvings: int) -> tuple[Floats, Floats, Floats]:
