@@ -1,6 +1,6 @@
 """Noise that is not white, or whose level is not given."""
 
-from benchmarks import noise_synthetic, noise_unknown
+from benchmarks import noise_photographs, noise_synthetic, noise_unknown
 from benchmarks.timing import add_choice, existing_folder
 
 TABLES = {
@@ -11,7 +11,7 @@ TABLES = {
     "uneven": noise_synthetic.uneven,
     "cameras": noise_unknown.synthetic_cameras,
     "raw": noise_unknown.raw,
-    "clean": noise_unknown.clean,
+    "photographs": noise_photographs.photographs,
 }
 
 
@@ -22,7 +22,7 @@ def add_options(group):
         "--noise-images",
         type=existing_folder,
         metavar="FOLDER",
-        help="8-bit gray images (default: bundled images)",
+        help="8-bit images, gray but for the photographs (default: bundled images)",
     )
 
 

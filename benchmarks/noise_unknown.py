@@ -1,14 +1,13 @@
-"""PSNR of `denoise` without a given noise level: a simulated camera, and images without noise."""
+"""PSNR of `denoise` without a given noise level, on photographs by a simulated camera."""
 
 from statistics import fmean
 
 import numpy as np
 
-import nnk_image
-from benchmarks import cameras, noises, peers, pictures
+from benchmarks import cameras, noises
 from benchmarks.scores import column_means, largest_loss, psnr
 from benchmarks.timing import Table
-from nnk_image import NoiseModel, denoise, estimate_noise
+from nnk_image import NoiseModel, denoise
 
 PEAKS = (2000, 500, 125)
 """Photon counts of the simulated camera where the scene is white: daylight to dim rooms."""
@@ -76,27 +75,3 @@ def _denoise_and_develop(shot, noise):
     for y, x in np.ndindex(2, 2):
         mosaic[y::2, x::2] = denoise(shot.mosaic[y::2, x::2], noise)
     return cameras.develop(mosaic / shot.peak)
-
-
-def clean(options):
-    """Return the table of images without noise, which `denoise` should not change."""
-    columns = {"": "", "uncompressed": ".1f", "level": "", "JPEG 90": ".1f", "level, JPEG": ""}
-    table = Table(
-        "Bundled images, noise not given: PSNR in dB of the result relative to the input; level: "
-        "the estimated level",
-        columns,
-    )
-    for name in sorted({*nnk_image.standard_images()} - pictures.NOISY):
-        picture = nnk_image.standard_image(name)
-        axis = peers.channel_axis_of(picture)
-        row = {"": name}
-        for kind, level, image in (
-            ("uncompressed", "level", picture),
-            ("JPEG 90", "level, JPEG", cameras.jpeg(picture, 90)),
-        ):
-            row[kind] = psnr(image, denoise(image, channel_axis=axis))
-            row[level] = "/".join(
-                f"{s:.1f}" for s in estimate_noise(image, channel_axis=axis).sigma
-            )
-        table.rows.append(row)
-    return table

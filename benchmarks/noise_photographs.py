@@ -1,0 +1,119 @@
+"""`denoise` without a given noise level, on clean photographs to which noise is added."""
+
+from functools import partial
+
+import numpy as np
+from skimage.color import gray2rgb, rgb2gray
+
+from benchmarks import cameras, noises
+from benchmarks.leaderboard import Pair
+from benchmarks.peers import channel_axis_of
+from benchmarks.pictures import read_8_bit_images, shrink
+from benchmarks.scores import psnr
+from benchmarks.timing import Table
+from nnk_image import denoise
+
+WIDTH = 900  # of the reduced photographs, about; reduction removes most noise of their own
+SIDE, CROPS = 256, 2  # height and width of a crop in pixels; number of crops of a photograph
+QUALITIES = 75, 85, 92, 97  # of JPEG
+PHOTONS = 100, 3000  # range of the expected counts where a scene is white
+MOST = 99.0  # PSNR in dB of equal pictures
+_NO_PROCESSING = cameras.Processing()
+
+
+def photographs(options):
+    """Return the table of the photographs in a folder, or of the bundled images."""
+    columns = {"noise": "", "crops": "d", "noisy": ".2f", "known": ".2f", "estimated": ".2f"}
+    columns |= {"least gain": "+.2f", "below noisy": "d", "below 42 dB": "d"}
+    table = Table("Photographs: PSNR in dB with known and with estimated noise", columns)
+    table.notes = (
+        f"Reduced to a width of about {WIDTH} pixels; {CROPS} crops of {SIDE} x {SIDE} of each.",
+        "Known noise is fitted to the difference of the noisy and the clean crop.",
+        "Below noisy: crops that lose more than 0.1 dB.",
+    )
+    images = read_8_bit_images(options.noise_images)
+    crops = [crop for number, (_, image) in enumerate(images) for crop in _crops(image, number)]
+    for kind, (name, add) in enumerate(NOISES.items()):
+        pairs = [add(crop, np.random.default_rng([kind, i])) for i, crop in enumerate(crops)]
+        noisy, known, estimated = np.transpose([_scores(*pair) for pair in pairs])
+        gains = estimated - noisy
+        cells = name, len(crops), noisy.mean(), known.mean(), estimated.mean(), gains.min()
+        cells += int((gains < -0.1).sum()), int((estimated < 42).sum())
+        table.rows.append(dict(zip(columns, cells, strict=True)))
+    return table
+
+
+def _crops(image, number):
+    """Yield (SIDE, SIDE, 3) crops of a reduced photograph, at random places."""
+    color = gray2rgb(image)[..., :3]
+    small = shrink(color, max(1, round(color.shape[1] / WIDTH)))
+    rng = np.random.default_rng(number)
+    for _ in range(CROPS):
+        top, left = (rng.integers(max(1, n - SIDE + 1)) for n in small.shape[:2])
+        yield noises.as_8_bit(small[top : top + SIDE, left : left + SIDE])
+
+
+def _scores(clean, noisy):
+    """Return the PSNR of the noisy picture, and of the results with known and estimated noise."""
+    axis = channel_axis_of(noisy)
+    known = 0 if np.array_equal(clean, noisy) else Pair(noisy, clean).noise
+    results = [denoise(noisy, sigma, channel_axis=axis) for sigma in (known, None)]
+    return [min(MOST, psnr(clean, np.clip(result, 0, 255))) for result in (noisy, *results)]
+
+
+def _unchanged(clean, rng):
+    return clean, clean
+
+
+def _as_jpeg(clean, rng):
+    return clean, cameras.jpeg(clean, int(rng.choice(QUALITIES)))
+
+
+def _white(sigma, clean, rng):
+    return clean, noises.as_8_bit(noises.white(clean, sigma, rng))
+
+
+def _binomial(clean, rng):
+    sigma = rng.choice([4, 8, 14])
+    channels = [noises.correlated("binomial", clean.shape[:2], rng).noise for _ in range(3)]
+    return clean, noises.as_8_bit(clean + sigma * np.stack(channels, axis=-1))
+
+
+def _camera(clean, rng, processing=_NO_PROCESSING, quality=None):
+    """Return a picture by a simulated camera without noise, and the noisy one."""
+    shot = cameras.shoot("", clean, np.exp(rng.uniform(*np.log(PHOTONS))), rng, processing)
+    return shot.clean, cameras.jpeg(shot.noisy, quality) if quality else shot.noisy
+
+
+def _camera_as_jpeg(clean, rng):
+    return _camera(clean, rng, quality=int(rng.choice(QUALITIES)))
+
+
+def _processed(clean, rng):
+    processing = cameras.Processing(
+        chroma=rng.choice([0, 1, 2, 3]),
+        smoothing=rng.choice([0, 0, 6, 12]),
+        sharpening=rng.choice([0, 0.4, 0.8]),
+    )
+    return _camera(clean, rng, processing, int(rng.choice(QUALITIES)))
+
+
+def _in_gray(add, clean, rng):
+    return [noises.as_8_bit(255 * rgb2gray(picture)) for picture in add(clean, rng)]
+
+
+NOISES = {
+    "none": _unchanged,
+    "none, stored as JPEG": _as_jpeg,
+    "white, sigma 5": partial(_white, 5),
+    "white, sigma 15": partial(_white, 15),
+    "white, sigma 30": partial(_white, 30),
+    "white, filtered by a 3 x 3 binomial": _binomial,
+    "simulated camera": _camera,
+    "simulated camera, JPEG": _camera_as_jpeg,
+    "simulated camera that reduces noise and sharpens, JPEG": _processed,
+    "gray: none": partial(_in_gray, _unchanged),
+    "gray: white, sigma 5": partial(_in_gray, partial(_white, 5)),
+    "gray: simulated camera": partial(_in_gray, _camera),
+}
+"""Functions of a clean crop and a generator, which return a pair of pictures (clean, noisy)."""
