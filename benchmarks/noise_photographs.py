@@ -28,14 +28,14 @@ def photographs(options):
     table = Table("Photographs: PSNR in dB with known and with estimated noise", columns)
     table.notes = (
         f"Reduced to a width of about {WIDTH} pixels; {CROPS} crops of {SIDE} x {SIDE} of each.",
-        "Known noise is fitted to the difference of the noisy and the clean crop.",
+        "Known noise, if not white, is fitted to the difference of the noisy and the clean crop.",
         "Below noisy: crops that lose more than 0.1 dB.",
     )
     images = read_8_bit_images(options.noise_images)
     crops = [crop for number, (_, image) in enumerate(images) for crop in _crops(image, number)]
     for kind, (name, add) in enumerate(NOISES.items()):
         pairs = [add(crop, np.random.default_rng([kind, i])) for i, crop in enumerate(crops)]
-        noisy, known, estimated = np.transpose([_scores(*pair) for pair in pairs])
+        noisy, known, estimated = np.transpose([_scores(pair) for pair in pairs])
         gains = estimated - noisy
         cells = name, len(crops), noisy.mean(), known.mean(), estimated.mean(), gains.min()
         cells += int((gains < -0.1).sum()), int((estimated < 42).sum())
@@ -45,7 +45,7 @@ def photographs(options):
 
 def _crops(image, number):
     """Yield (SIDE, SIDE, 3) crops of a reduced photograph, at random places."""
-    color = gray2rgb(image)[..., :3]
+    color = image[..., :3] if image.ndim == 3 else gray2rgb(image)
     small = shrink(color, max(1, round(color.shape[1] / WIDTH)))
     rng = np.random.default_rng(number)
     for _ in range(CROPS):
@@ -53,36 +53,37 @@ def _crops(image, number):
         yield noises.as_8_bit(small[top : top + SIDE, left : left + SIDE])
 
 
-def _scores(clean, noisy):
+def _scores(pair):
     """Return the PSNR of the noisy picture, and of the results with known and estimated noise."""
-    axis = channel_axis_of(noisy)
-    known = 0 if np.array_equal(clean, noisy) else Pair(noisy, clean).noise
-    results = [denoise(noisy, sigma, channel_axis=axis) for sigma in (known, None)]
-    return [min(MOST, psnr(clean, np.clip(result, 0, 255))) for result in (noisy, *results)]
+    axis = channel_axis_of(pair.noisy)
+    known = 0 if np.array_equal(pair.clean, pair.noisy) else pair.noise
+    results = [denoise(pair.noisy, sigma, channel_axis=axis) for sigma in (known, None)]
+    pictures = pair.noisy, *results
+    return [min(MOST, psnr(pair.clean, np.clip(picture, 0, 255))) for picture in pictures]
 
 
 def _unchanged(clean, rng):
-    return clean, clean
+    return Pair(clean, clean)
 
 
 def _as_jpeg(clean, rng):
-    return clean, cameras.jpeg(clean, int(rng.choice(QUALITIES)))
+    return Pair(cameras.jpeg(clean, int(rng.choice(QUALITIES))), clean)
 
 
 def _white(sigma, clean, rng):
-    return clean, noises.as_8_bit(noises.white(clean, sigma, rng))
+    return Pair(noises.as_8_bit(noises.white(clean, sigma, rng)), clean, sigma)
 
 
 def _binomial(clean, rng):
     sigma = rng.choice([4, 8, 14])
     channels = [noises.correlated("binomial", clean.shape[:2], rng).noise for _ in range(3)]
-    return clean, noises.as_8_bit(clean + sigma * np.stack(channels, axis=-1))
+    return Pair(noises.as_8_bit(clean + sigma * np.stack(channels, axis=-1)), clean)
 
 
 def _camera(clean, rng, processing=_NO_PROCESSING, quality=None):
-    """Return a picture by a simulated camera without noise, and the noisy one."""
+    """Simulate a camera; the clean picture is what it stores of the scene without noise."""
     shot = cameras.shoot("", clean, np.exp(rng.uniform(*np.log(PHOTONS))), rng, processing)
-    return shot.clean, cameras.jpeg(shot.noisy, quality) if quality else shot.noisy
+    return Pair(cameras.jpeg(shot.noisy, quality) if quality else shot.noisy, shot.clean)
 
 
 def _camera_as_jpeg(clean, rng):
@@ -98,8 +99,17 @@ def _processed(clean, rng):
     return _camera(clean, rng, processing, int(rng.choice(QUALITIES)))
 
 
-def _in_gray(add, clean, rng):
-    return [noises.as_8_bit(255 * rgb2gray(picture)) for picture in add(clean, rng)]
+def _camera_in_gray(clean, rng):
+    pair = _camera(clean, rng)
+    return Pair(_gray(pair.noisy), _gray(pair.clean))
+
+
+def _of_gray(add, clean, rng):
+    return add(_gray(clean), rng)
+
+
+def _gray(picture):
+    return noises.as_8_bit(255 * rgb2gray(picture))
 
 
 NOISES = {
@@ -112,8 +122,8 @@ NOISES = {
     "simulated camera": _camera,
     "simulated camera, JPEG": _camera_as_jpeg,
     "simulated camera that reduces noise and sharpens, JPEG": _processed,
-    "gray: none": partial(_in_gray, _unchanged),
-    "gray: white, sigma 5": partial(_in_gray, partial(_white, 5)),
-    "gray: simulated camera": partial(_in_gray, _camera),
+    "gray: none": partial(_of_gray, _unchanged),
+    "gray: white, sigma 5": partial(_of_gray, partial(_white, 5)),
+    "gray: simulated camera": _camera_in_gray,
 }
-"""Functions of a clean crop and a generator, which return a pair of pictures (clean, noisy)."""
+"""Functions of a clean crop and a generator, which return a `Pair`."""

@@ -19,7 +19,8 @@ ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT))  # last, so that an installed nnk_image is found first
 pytest.importorskip("pywt")
 
-from benchmarks import noise, noises, peers  # noqa: E402
+from benchmarks import noise, noise_photographs, noises, peers  # noqa: E402
+from benchmarks.noise_photographs import NOISES  # noqa: E402
 from benchmarks.papers import FIGURES, denoising, sparsity, time  # noqa: E402
 from benchmarks.papers.__main__ import POINTS, main  # noqa: E402
 from benchmarks.papers.claims import FAILS, HOLDS, PARTLY  # noqa: E402
@@ -74,6 +75,19 @@ def test_noise_tables_of_images_in_a_folder(tmp_path, monkeypatch):
     assert all(row["fast"] > row["as white"] for row in correlated.rows)
     assert [row["image"] for row in uneven.rows] == ["face", "mean"]
     assert uneven.rows[0]["map"] > uneven.rows[0]["noisy"] + 3
+
+
+def test_photographs_of_a_folder_with_added_noise(tmp_path, monkeypatch):
+    kinds = "none", "white, sigma 15", "simulated camera, JPEG", "gray: simulated camera"
+    monkeypatch.setattr(noise_photographs, "NOISES", {k: NOISES[k] for k in kinds})
+    monkeypatch.setattr(noise_photographs, "SIDE", 64)
+    Image.fromarray(nnk_image.standard_image("coffee")).save(tmp_path / "coffee.png")
+    options = SimpleNamespace(noise_images=tmp_path, noise_tables=["photographs"])
+    ((clean, *noisy),) = (table.rows for table in noise.tables(options))
+    assert (clean["crops"], clean["noisy"], clean["known"]) == (2, 99, 99)
+    assert clean["estimated"] > 42
+    assert all(row["known"] > row["noisy"] for row in noisy)
+    assert noisy[0]["estimated"] > noisy[0]["noisy"] + 5
 
 
 def test_folders_without_suitable_files_are_refused(tmp_path):
