@@ -336,13 +336,13 @@ def _between(low: float, high: float, value: Any) -> Any:
     return np.clip((value - low) / (high - low), 0, 1)
 
 
-def share_of_texture(elasticity: Floats) -> Floats:
+def share_of_texture(elasticity: Floats, alone: float = _ELASTICITIES[1]) -> Floats:
     """Return the share of texture in variances, given their elasticity.
 
     In flat blocks, only the energy of texture grows with that of the other part. So the elasticity
-    increases with the share of texture.
+    increases with the share of texture, up to that of texture `alone`.
     """
-    return _between(*_ELASTICITIES, elasticity)
+    return _between(_ELASTICITIES[0], alone, elasticity)
 
 
 def _texture(whitened: Floats, chosen: Chosen) -> Floats:

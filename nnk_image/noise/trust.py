@@ -72,8 +72,12 @@ def two_values(scales):
 
 
 def white_trust(scales):
-    """Return the share of the white part that is noise, and not texture, by its elasticity."""
-    return 1 - float(share_of_texture(scales[0].elasticity[2]))
+    """Return the share of the white part that is noise, and not texture, by its elasticity.
+
+    In a gray image, all of that part is at stake, so that only an elasticity of 1 rules out noise.
+    """
+    elasticity, gray = scales[0].elasticity[2], len(scales[0].levels) == 1
+    return 1 - float(share_of_texture(elasticity, 1.0) if gray else share_of_texture(elasticity))
 
 
 def _strength(variance, contrast):
