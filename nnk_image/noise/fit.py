@@ -49,11 +49,10 @@ def model_of(
     full, matrix = scales[0], scales[0].matrix
     most_by_bin = np.inf if kind == "correlated" else full.most_luminance
     most = float(np.median(most_by_bin))
-    measured = full.typical_white - full.shared_white, full.shared_white
-    independent, shared = _trusted_white(scales, *measured, kind, most)
+    independent, shared = _trusted_white(scales, kind, most)
     in_opponent = _in_opponent(matrix, independent, shared)
-    correlated = _correlated_part(scales, _in_opponent(matrix, *measured), factor)
-    correlated = _limited(correlated, in_opponent, most)
+    measured = _in_opponent(matrix, independent, full.shared_white)
+    correlated = _limited(_correlated_part(scales, measured, factor), in_opponent, most)
     back = np.linalg.inv(matrix)
     covariance = np.einsum("ck,dk,kyx->cdyx", back, back, correlated)
     covariance[..., _REACH, _REACH] += np.diag(np.maximum(independent, 1e-24)) + shared
@@ -131,20 +130,19 @@ def by_brightness(full: Scale, white: float, correlated: float, most: Any) -> Fl
     return np.maximum(variances, _LEAST_FACTOR**2 * (white + correlated))
 
 
-def _trusted_white(
-    scales: list[Scale], independent: Floats, shared: float, kind: str | None, most: float
-) -> tuple[Floats, float]:
+def _trusted_white(scales: list[Scale], kind: str | None, most: float) -> tuple[Floats, float]:
     """Return the white noise of the channels, (C,) variances, and the variance that they share.
 
-    The arguments are those measured, of which texture may be a part. Channels of a color image
-    share texture, so that their independent noise is no texture. `most` limits the luminance.
+    Texture is subtracted from what the channels of a color image share, because texture is the same
+    in all channels, and from all of the white part in gray. `most` limits the luminance.
     """
-    channels = len(independent)
+    full, channels = scales[0], len(scales[0].levels)
     noise = 1 - two_values(scales) if kind is None else 1.0  # if specified, there is noise
     trusted = noise * (white_trust(scales) if kind in (None, "white") else 1)
-    independent = independent * (trusted if channels == 1 else noise)
+    independent = full.typical_white - full.shared_white
+    independent *= trusted if channels == 1 else noise
     left = (most - independent.mean()) / channels
-    return independent, max(0.0, min(trusted * shared, left))
+    return independent, max(0.0, min(trusted * full.shared_white, left))
 
 
 def _in_opponent(matrix: Floats, independent: Floats, shared: float) -> Floats:
