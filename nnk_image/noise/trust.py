@@ -6,7 +6,9 @@ from nnk_image.noise.scale import share_of_texture
 
 MOST = 2.2  # largest factor of the correlated part; the fit's score is flat from 2.0 to 2.6
 WEIGHTS = (4.2, 2.48, -2.79, -2.15, 1.24, -2.55)
-"""Constant and weights of the `features`, fitted by ``python -m benchmarks.noise_fit``."""
+"""Constant and weights of the `features`, fitted by ``python -m benchmarks.noise_fit``, but before
+shared texture was subtracted from the white part; docs/noise.md has those that it gives now.
+"""
 
 CLEAR = 0.6 * MOST  # factor above which noise is clearly there
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
