@@ -18,7 +18,14 @@ from nnk_image.noise.brightness import CHANGE, Line
 from nnk_image.noise.given import many_below_offset
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 from nnk_image.noise.scale import Scale, cosines
-from nnk_image.noise.trust import two_values, white_trust
+from nnk_image.noise.trust import two_values
+from nnk_image.noise.white import (
+    independent_white,
+    most_luminance,
+    possible_texture,
+    shared_white,
+    white_trust,
+)
 
 NEGLIGIBLE, NEGLIGIBLE_IN_VOLUMES = 0.04, 0.13
 """Correlations of pixels, or of channels, below which noise counts as white. In volumes, the filter
@@ -47,11 +54,12 @@ def model_of(
     It is white if no correlation is as large as `negligible`.
     """
     full, matrix = scales[0], scales[0].matrix
-    most_by_bin = np.inf if kind == "correlated" else full.most_luminance
+    most_by_bin = np.inf if kind == "correlated" else most_luminance(full)
     most = float(np.median(most_by_bin))
     independent, shared = _trusted_white(scales, kind, most)
     in_opponent = _in_opponent(matrix, independent, shared)
-    measured = _in_opponent(matrix, independent, full.shared_white)
+    whole = independent_white(full) if image.channels > 1 else independent
+    measured = _in_opponent(matrix, whole, shared_white(full))
     correlated = _limited(_correlated_part(scales, measured, factor), in_opponent, most)
     back = np.linalg.inv(matrix)
     covariance = np.einsum("ck,dk,kyx->cdyx", back, back, correlated)
@@ -138,11 +146,10 @@ def _trusted_white(scales: list[Scale], kind: str | None, most: float) -> tuple[
     """
     full, channels = scales[0], len(scales[0].levels)
     noise = 1 - two_values(scales) if kind is None else 1.0  # if specified, there is noise
-    trusted = noise * (white_trust(scales) if kind in (None, "white") else 1)
-    independent = full.typical_white - full.shared_white
-    independent *= trusted if channels == 1 else noise
+    trusted = noise * (white_trust(scales[0]) if kind in (None, "white") else 1)
+    independent = noise * independent_white(full) - (noise - trusted) * possible_texture(full)
     left = (most - independent.mean()) / channels
-    return independent, max(0.0, min(trusted * full.shared_white, left))
+    return independent, max(0.0, min(trusted * shared_white(full), left))
 
 
 def _in_opponent(matrix: Floats, independent: Floats, shared: float) -> Floats:

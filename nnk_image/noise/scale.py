@@ -47,11 +47,6 @@ the quietest bin, and only bins above the first count."""
 _LEAST_WEIGHT = 0.3  # least factor of a bin's weight if it contains texture
 _ELASTICITIES = 0.2, 0.8  # largest elasticity of noise alone, least of texture alone
 _LOW, _HIGH, _HIGHEST = U + V < 5, U + V >= 8, U + V >= 11  # frequencies; ten are the highest
-_CHROMA_LEVELS = 0.012, 0.024
-"""Standard deviations of the chroma's white noise, in an image from -1 to 1. Up to the first, which
-is 1.5 of 255, JPEG and rounding may explain it, and the luminance is not limited; from the second
-on, the limit applies fully."""
-
 _TWO_VALUES = 0.15, 0.2
 """Similarity to black and white, as text is, in the bins: that of noisy photographs is at most
 0.14. From the second number on, nothing counts as noise."""
@@ -64,10 +59,6 @@ _OF_ALL, _OF_BLOCK, _BEYOND_WHITE = 0.03, 0.3, 0.35
 """Standard errors of the level: the least one, that in a single block, and the one for the part of
 the variance that is not white noise. Two thirds of the errors or more are smaller than stated, on
 photographs of 24 to 512 pixels with simulated and with real noise."""
-
-_INDEPENDENT_RATIO = 3.0
-"""Ratio of the variances of white noise in luminance and chroma, up to which channels count as
-independent. From twice this ratio on, they share their noise."""
 
 
 def cosines(u: Floats, v: Floats) -> Floats:
@@ -95,6 +86,7 @@ class Scale:
     spectra: Floats  # (C, n) variances of their coefficients, relative to `levels`
     white: Floats  # (C, B) variances of white noise in the channels, by the line fitted to the bins
     white_opponent: Floats  # (C, B) variances of white noise in the channels of `cosine_matrix`
+    white_own: Floats  # (C, B) those in the channels of `matrix`
     certainty: Floats  # (B,) weights of the bins, low if white noise has an unusual share, or if
     # they contain texture
     range: tuple[float, float]  # least and greatest brightness of all blocks
@@ -130,7 +122,9 @@ class Scale:
         luminance_levels = np.maximum(levels[0], epsilon(levels[0]))
         opponent = coefficients.swapaxes(0, 1)
         channels = np.einsum("kc,nku->cnu", rotation, coefficients)
-        found = [_white(c, flat, luminance_levels, independent) for c in (*channels, *opponent)]
+        own = np.einsum("kc,cnu->knu", matrix, channels)
+        all_channels = (*channels, *opponent, *own)
+        found = [_white(c, flat, luminance_levels, independent) for c in all_channels]
         white = np.maximum([own for own, _ in found], 1e-24)
         _, directions = found[len(channels)]  # of the luminance
         at_blocks = np.exp(np.interp(brightness, means, np.log(luminance_levels)) / 2)
@@ -141,7 +135,7 @@ class Scale:
         certainty = _certainty(mean, levels[0], texture)
         line = Line.through(means, mean, certainty, texture)
         by_bin = np.outer(white @ certainty / (mean @ certainty), line.at(means))
-        white, white_opponent = np.split(by_bin, 2)
+        white, white_opponent, white_own = np.split(by_bin, 3)
         certainty = certainty * np.maximum(1 - texture, _LEAST_WEIGHT)
         own_levels, own_spectra = _levels_and_spectra(matrix @ covariances @ matrix.T)
         variances = weighted_medians(own_levels, certainty)[:, None] * own_spectra
@@ -153,6 +147,7 @@ class Scale:
             spectra=spectra,
             white=white,
             white_opponent=white_opponent,
+            white_own=white_own,
             certainty=certainty,
             range=(float(brightness.min()), float(brightness.max())),
             flatness=_flatness(whitened),
@@ -178,46 +173,21 @@ class Scale:
         return weighted_medians(self.white, self.certainty)
 
     @property
+    def typical_white_opponent(self) -> Floats:
+        """(C,) medians of `white_opponent` over the bins."""
+        return weighted_medians(self.white_opponent, self.certainty)
+
+    @property
+    def typical_white_own(self) -> Floats:
+        """(C,) medians of `white_own` over the bins."""
+        return weighted_medians(self.white_own, self.certainty)
+
+    @property
     def uncertainty(self) -> float:
         """Relative standard error of the level, which grows with the share beyond white noise."""
         share = np.clip(1 - self.typical_white.mean() / max(self.typical[0], 1e-24), 0, 1)
         of_blocks = _OF_BLOCK / np.sqrt(max(self.disjoint, 1.0))
         return float(np.linalg.norm([_OF_ALL, of_blocks, _BEYOND_WHITE * share]))
-
-    @property
-    def most_luminance(self) -> Floats:
-        """(B,) bounds on the variance of the luminance noise, given that of the chroma.
-
-        Noise that is independent in all channels has the same mean variance in the luminance and in
-        the chroma. Cameras and JPEG smooth the colors more than the luminance, if at all, which
-        leaves little white noise there. Linear smoothing to a share c of white noise lowers the
-        variance at most by c; the square allows for noise reduction that does more. There is no
-        bound if the chroma's white noise is weak, or if channels share theirs (tinted pictures).
-        """
-        unlimited = np.full(len(self.brightness), np.inf)
-        if len(self.levels) == 1:
-            return unlimited
-        chroma = weighted_medians(self.levels[1:], self.certainty)
-        luminance, *white = weighted_medians(self.white_opponent, self.certainty)
-        independent = 2 - luminance / max(_INDEPENDENT_RATIO * np.mean(white), 1e-24)
-        known = _between(*_CHROMA_LEVELS, np.sqrt(np.mean(white)))
-        known *= np.clip(independent, 0, 1)
-        share = np.clip(white / np.maximum(chroma, 1e-24), 1e-6, 1).min()
-        return self.levels[1:].mean(axis=0) / share**2 / known if known else unlimited
-
-    @property
-    def shared_white(self) -> float:
-        """Variance of the white noise that is the same in all channels, as in smoothed colors.
-
-        It is that of the quietest channel, times the mean correlation of the channels.
-        """
-        white = self.typical_white
-        if len(white) == 1:
-            return 0.0
-        luminance = weighted_medians(self.white_opponent[:1], self.certainty)[0]
-        if_equal = np.sqrt(white).sum() ** 2 - white.sum()  # of the sum of all channels
-        correlation = (len(white) * luminance - white.sum()) / if_equal
-        return float(np.clip(correlation, 0, 1) * white.min())
 
 
 def scales_of(channels: Floats, usable: Floats, constant: Bools, dark: Any) -> list[Scale]:
@@ -327,11 +297,11 @@ def _two_values(luminance: Floats, bins: list[Any], variances: Floats, spectrum:
         above = (fourth * second - third**2) / max(second**3, 1e-24) - 1
         found.append((1 - above / 2) * np.sqrt(variance))
     similarity = np.quantile(found, 0.75)
-    similarity *= _between(*_COLORED, np.std(_logarithms(spectrum)))
-    return float(_between(*_TWO_VALUES, similarity))
+    similarity *= between(*_COLORED, np.std(_logarithms(spectrum)))
+    return float(between(*_TWO_VALUES, similarity))
 
 
-def _between(low: float, high: float, value: Any) -> Any:
+def between(low: float, high: float, value: Any) -> Any:
     """Return 0 up to `low`, 1 from `high` on, and proportions between them."""
     return np.clip((value - low) / (high - low), 0, 1)
 
@@ -342,7 +312,7 @@ def share_of_texture(elasticity: Floats, alone: float = _ELASTICITIES[1]) -> Flo
     In flat blocks, only the energy of texture grows with that of the other part. So the elasticity
     increases with the share of texture, up to that of texture `alone`.
     """
-    return _between(_ELASTICITIES[0], alone, elasticity)
+    return between(_ELASTICITIES[0], alone, elasticity)
 
 
 def _texture(whitened: Floats, chosen: Chosen) -> Floats:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nnk_image.noise.scale import share_of_texture
+from nnk_image.noise.white import shared_white
 
 MOST = 2.2  # largest factor of the correlated part; the fit's score is flat from 2.0 to 2.6
 WEIGHTS = (4.2, 2.48, -2.79, -2.15, 1.24, -2.55)
@@ -42,7 +42,7 @@ def features(scales):
 
 def _chroma(scale):
     """Return the logarithm of the chroma beyond white noise relative to that of the luminance."""
-    white, shared = scale.typical_white.mean(), scale.shared_white
+    white, shared = scale.typical_white.mean(), shared_white(scale)
     of_white = np.full(len(scale.typical), white - shared)
     of_white[0] += len(of_white) * shared
     luminance, *others = np.maximum(scale.typical - of_white, _LEAST_SHARE * scale.typical)
@@ -71,15 +71,6 @@ def two_values(scales):
     """Return how clearly an image is text, at full or at half the size, where noise is weaker."""
     large = (scale.two_values for scale in scales[:2] if scale.disjoint >= _FEWEST_BLOCKS)
     return max(large, default=0.0)
-
-
-def white_trust(scales):
-    """Return the share of the white part that is noise, and not texture, by its elasticity.
-
-    In a gray image, all of that part is at stake, so that only an elasticity of 1 rules out noise.
-    """
-    elasticity, gray = scales[0].elasticity[2], len(scales[0].levels) == 1
-    return 1 - float(share_of_texture(elasticity, 1.0) if gray else share_of_texture(elasticity))
 
 
 def _strength(variance, contrast):

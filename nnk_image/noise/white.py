@@ -1,0 +1,86 @@
+"""White noise of an image: independent in each channel, or shared by them, apart from texture."""
+
+from typing import Any
+
+import numpy as np
+
+from nnk_image.base.image import Floats
+from nnk_image.noise.brightness import weighted_medians
+from nnk_image.noise.scale import Scale, between, share_of_texture
+
+_CHROMA_LEVELS = 0.012, 0.024
+"""Standard deviations of the chroma's white noise, in an image from -1 to 1. Up to the first, which
+is 1.5 of 255, JPEG and rounding may explain it, and the luminance is not limited; from the second
+on, the limit applies fully."""
+
+_INDEPENDENT_RATIO = 3.0
+"""Ratio of the variances of white noise in luminance and chroma, up to which channels count as
+independent. From twice this ratio on, they share their noise."""
+
+
+def shared_white(scale: Scale) -> float:
+    """Return the variance of the white noise that is the same in all channels.
+
+    Such noise is left where colors were smoothed. It is that of the quietest channel, times the
+    mean correlation of the channels.
+    """
+    white = scale.typical_white
+    if len(white) == 1:
+        return 0.0
+    luminance = scale.typical_white_opponent[0]
+    if_equal = np.sqrt(white).sum() ** 2 - white.sum()  # of the sum of all channels
+    correlation = (len(white) * luminance - white.sum()) / if_equal
+    return float(np.clip(correlation, 0, 1) * white.min())
+
+
+def independent_white(scale: Scale) -> Floats:
+    """Return the (C,) variances of the white noise that the channels do not share."""
+    return scale.typical_white - shared_white(scale)
+
+
+def possible_texture(scale: Scale) -> Floats:
+    """Return which part of the (C,) variances of `independent_white` may be texture.
+
+    In gray, it is all. In color, the variance of independent noise in an opponent channel is a
+    weighted mean of those in the channels. If less was measured there, the channels contain tinted
+    texture, as of grass, which differs between channels, but has the same color everywhere. It is
+    what exceeds one number, the largest with which these means are not above what was measured.
+    """
+    variances = independent_white(scale)
+    if len(variances) == 1:
+        return variances
+    limits = np.array([0, *np.sort(variances)])
+    means = scale.matrix**2 @ np.minimum(variances[:, None], limits)
+    measured = scale.typical_white_own
+    limit = min(np.interp(m, mean, limits) for m, mean in zip(measured, means, strict=True))
+    return np.maximum(variances - limit, 0)
+
+
+def most_luminance(scale: Scale) -> Floats:
+    """Return (B,) bounds on the variance of the luminance noise, given that of the chroma.
+
+    Noise that is independent in all channels has the same mean variance in the luminance and in
+    the chroma. Cameras and JPEG smooth the colors more than the luminance, if at all, which leaves
+    little white noise there. Linear smoothing to a share c of white noise lowers the variance at
+    most by c; the square allows for noise reduction that does more. There is no bound if the
+    chroma's white noise is weak, or if channels share theirs (tinted pictures).
+    """
+    unlimited = np.full(len(scale.brightness), np.inf)
+    if len(scale.levels) == 1:
+        return unlimited
+    chroma = weighted_medians(scale.levels[1:], scale.certainty)
+    luminance, *white = scale.typical_white_opponent
+    independent = 2 - luminance / max(_INDEPENDENT_RATIO * np.mean(white), 1e-24)
+    known: Any = between(*_CHROMA_LEVELS, np.sqrt(np.mean(white)))
+    known *= np.clip(independent, 0, 1)
+    share = np.clip(white / np.maximum(chroma, 1e-24), 1e-6, 1).min()
+    return scale.levels[1:].mean(axis=0) / share**2 / known if known else unlimited
+
+
+def white_trust(scale: Scale) -> float:
+    """Return the share of the white part that is noise, and not texture, by its elasticity.
+
+    In a gray image, all of that part is at stake, so that only an elasticity of 1 rules out noise.
+    """
+    elasticity, gray = scale.elasticity[2], len(scale.levels) == 1
+    return 1 - float(share_of_texture(elasticity, 1.0) if gray else share_of_texture(elasticity))
