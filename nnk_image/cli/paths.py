@@ -3,7 +3,7 @@
 import argparse
 import glob
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,16 @@ def for_each_image(
         if len(found) < number:
             complain(f"{number - len(found)} of {number} results exist: skipped")
     by_option = {name: [pairs.get(path) for path in found] for name, pairs in targets.items()}
-    check_targets(found, options.overwrite, by_option | {"json": [given.get("json")]}, formats)
+    by_option["json"] = [given.get("json")]
+    folders = {
+        path.parent
+        for name, pairs in targets.items()
+        for path in pairs.values()
+        if path != Path(given[name]) and not path.parent.exists()
+    }
+    check_targets(found, options.overwrite, by_option, formats, folders)
+    for folder in folders:  # only now, so that a refused call leaves none behind
+        folder.mkdir(parents=True, exist_ok=True)
 
     def work_on(path: Path) -> Report:
         return work(path, {name: pairs.get(path) for name, pairs in targets.items()}, options)
@@ -130,7 +139,7 @@ def paired_outputs(
 ) -> dict[Path, Path]:
     """Return the file for the result of each image; none if `output` is None.
 
-    `output` is a file for one image, and a folder, created if missing, for a folder or several
+    `output` is a file for one image, and a folder, which may be missing, for a folder or several
     images. In the folder, results keep subfolders and names of the images; an extension that is
     not among `extensions` becomes the first of these.
     """
@@ -151,7 +160,6 @@ def paired_outputs(
                 f"{output} is a file, but several images or a folder need a folder"
             )
         check_output(folder)
-        folder.mkdir()
     folders = [Path(argument) for argument in arguments if Path(argument).is_dir()]
     sources: dict[Path, Path] = {}
     for path in paths:
@@ -166,8 +174,6 @@ def paired_outputs(
                 "one of them"
             )
         sources[target] = path
-    for target in sources:
-        target.parent.mkdir(parents=True, exist_ok=True)
     return {path: target for target, path in sources.items()}
 
 
@@ -176,11 +182,13 @@ def check_targets(
     overwrite: bool,
     options: Mapping[str, Iterable[str | Path | None]],
     formats: Mapping[str, Sequence[str]] | None = None,
+    folders: Collection[Path] = (),
 ) -> None:
     """Check, before the long computation, that the files of all options can be written.
 
     They must not exist, unless `overwrite`, nor replace each other or an input, `taken`; only
-    the option 'output' may replace inputs. `formats` holds allowed extensions of options.
+    the option 'output' may replace inputs. `formats` holds allowed extensions of options, and
+    `folders` those that will be created.
     """
     inputs, seen = {_real(path) for path in taken}, set[Path]()
     existing = []
@@ -198,7 +206,7 @@ def check_targets(
                 from nnk_image.plotting.figures import new_figure
 
                 new_figure()  # raises if matplotlib is not installed
-            if check_output(path).exists() and not overwrite:
+            if path.parent not in folders and check_output(path).exists() and not overwrite:
                 existing.append(path)
     if existing:
         more = f" (and {len(existing) - 1} more)" if len(existing) > 1 else ""

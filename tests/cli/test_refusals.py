@@ -74,6 +74,8 @@ DENOISE = [
     ("two/photo.png two/second.png photo.png", "need a folder"),
     ("two out.png", "need a folder"),
     ("two old.png", "need a folder"),
+    ("two out/ --compare old.png", "need a folder"),
+    ("two out/ --compare both/ --json nowhere/r.json", "does not exist; create it first"),
     ("photo.png two empty", "would both be written to"),
     ("deep.png out.jpg", "JPEG cannot hold uint16; write .png or .tif"),
     ("stack.tif out.png", "PNG cannot hold 5x40x48 pixels with axes ZYX; write .tif"),
