@@ -157,7 +157,20 @@ def inverse_coefficients(coefficients, dtype=np.float64):
     change the signal by about ``eps B / A``, which must be less than `_MAX_ROUNDING_LOSS`.
     """
     power = reduce(chebyshev.chebadd, (chebyshev.chebmul(c, c) for c in coefficients))
-    least_ratio = max(_MIN_FRAME_RATIO, np.finfo(dtype).eps / _MAX_ROUNDING_LOSS)
+    series = _inverse_series(power, np.finfo(dtype).eps / _MAX_ROUNDING_LOSS)
+    if series is not None:
+        return series
+    only_single = dtype == np.float32 and _inverse_series(power, 0.0) is not None
+    raise ValueError(
+        "these filters leave some frequencies (nearly) out, so their coefficients do not "
+        f"determine the signal{' in float32; use float64,' if only_single else '; use'} a frame "
+        "such as 'abspline' with more scales, or a higher order"
+    )
+
+
+def _inverse_series(power, least_ratio):
+    """Return the series of 1 / `power`; None if that is too small somewhere, or not resolved."""
+    least_ratio = max(_MIN_FRAME_RATIO, least_ratio)
     order = 64
     while order <= _MAX_INVERSE_ORDER:
         values = chebyshev.chebval(chebyshev.chebpts1(order + 1), power)
@@ -169,12 +182,7 @@ def inverse_coefficients(coefficients, dtype=np.float64):
         if meaningful < 0.8 * order:
             return series[: meaningful + 1]
         order *= 2
-    only_single = dtype == np.float32 and values.min() > _MIN_FRAME_RATIO * values.max()
-    raise ValueError(
-        "these filters leave some frequencies (nearly) out, so their coefficients do not "
-        f"determine the signal{' in float32; use float64,' if only_single else '; use'} a frame "
-        "such as 'abspline' with more scales, or a higher order"
-    )
+    return None
 
 
 def frame_bounds(evaluate, lmax):
