@@ -75,7 +75,8 @@ def show(
             "draw one slice or channel"
         )
     if len(shape) == 3:
-        image = np.clip((np.asarray(image, float) - low) / ((high - low) or 1), 0, 1)
+        image = finite(np.asarray(image, float))
+        image = np.clip((image - low) / ((high - low) or 1), 0, 1)
     else:
         options |= {"cmap": cmap, "vmin": low, "vmax": high}
     artist = ax.imshow(image, interpolation="nearest", **options)
