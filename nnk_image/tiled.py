@@ -87,8 +87,8 @@ def denoise_tiles(
     ------
     TypeError, ValueError
         As `denoise`; also if a file cannot be read, if `source` has masked entries, if `target`
-        shares its memory, or if `target` is a file that exists and was not begun by a call with
-        the same arguments.
+        shares its memory or file, or if `target` is a file that exists and was not begun by a call
+        with the same arguments.
     MemoryError
         If `max_memory` is too small for the smallest tiles.
 
@@ -189,7 +189,9 @@ def _check_target(target: Any, image: Any) -> None:
         raise TypeError(f"target must hold real numbers, not {target.dtype}")
     in_memory = isinstance(target, np.ndarray) and isinstance(image, np.ndarray)
     shared = target is image or (in_memory and np.may_share_memory(image, target))
-    if shared or _maps_the_file_of(image, target):
+    place = arrays.place_of(target)
+    stored = place is not None and place == arrays.place_of(image)
+    if shared or stored or _maps_the_file_of(image, target):
         raise ValueError("target and source share memory, but tiles read parts of other tiles")
     if isinstance(target, np.ndarray) and not target.flags.writeable:
         raise ValueError("target is read-only: open the memory map with mode 'r+' or 'w+'")

@@ -120,6 +120,16 @@ def version_of(array: Any) -> list[Any] | None:
     return None
 
 
+def place_of(array: Any) -> str | None:
+    """Return where a zarr or HDF5 array, or that of a `FileArray`, is stored; None for others."""
+    array = array._array if isinstance(array, FileArray) else array
+    if hasattr(array, "store_path"):  # of zarr
+        return os.path.realpath(str(array.store_path).removeprefix("file://"))
+    if type(array).__module__.startswith("h5py"):
+        return os.path.realpath(array.file.filename) + str(array.name)
+    return None
+
+
 def _version(path: Path) -> list[Any]:
     """Return the name and size of a file or folder, and the last change of anything in it."""
     changed = max(each.stat().st_mtime_ns for each in chain([path], path.rglob("*")))

@@ -276,6 +276,27 @@ def test_a_map_of_the_file_that_is_read_is_refused(tmp_path):
     denoise_tiles(*maps, 20, method="sgw")
 
 
+def test_a_zarr_array_that_is_read_is_refused(tmp_path, monkeypatch):
+    """Two handles of one array: tiles would read what others have written."""
+    monkeypatch.chdir(tmp_path)
+    group = zarr.open_group("a.zarr")
+    for name in "01":
+        group[name] = np.ones((60, 70), np.float32)
+    target = zarr.open_array(tmp_path / "a.zarr" / "0", mode="r+")
+    for source in ("a.zarr", group["0"]):
+        with pytest.raises(ValueError, match="target and source share memory"):
+            denoise_tiles(source, target, 20)
+    denoise_tiles(group["1"], target, 20, method="sgw")
+
+
+def test_an_hdf5_array_that_is_read_is_refused(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["a"] = np.ones((60, 70), np.float32)
+        with pytest.raises(ValueError, match="target and source share memory"):
+            denoise_tiles(file["a"], file["a"], 20)
+
+
 def test_tiles_are_written_one_at_a_time(side_of_tiles):
     """A chunk of the target may belong to two tiles, and zarr reads, changes and rewrites it."""
     side_of_tiles(64, 64)
