@@ -232,8 +232,8 @@ def _moments(image: Image) -> tuple[int, Floats, Floats, Floats]:
     bands = image.channels
     if not 2 <= bands < n:
         raise ValueError(
-            f"the cube has {bands} bands and {n} valid pixels: at least 2 bands are needed, and "
-            "more pixels than bands; check axis, average bands, or use denoise for each"
+            "the cube needs at least 2 bands, and more valid pixels than bands, but the numbers "
+            f"are {bands} and {n}: check axis, average bands, or use denoise for each"
         )
 
     if not 1 / _LARGEST_RANGE < (image.half_range or 1.0) < _LARGEST_RANGE:

@@ -79,7 +79,7 @@ def plot_neighbors(
     sizes = 6 + 40 * _strength(links.data)
     ax.scatter(columns, rows, s=sizes, color=COLORS[graph.kind], zorder=3)
     ax.scatter(column, row, s=70, color="gold", edgecolor="black", zorder=4)
-    ax.set_title(f"{graph.kind}: {len(rows)} neighbors", fontsize="medium")
+    ax.set_title(f"{graph.kind}: {len(rows)} neighbor{'s' * (len(rows) != 1)}", fontsize="medium")
     _add_links(ax, graph, np.full_like(links.indices, node), links.indices, links.data, 2.0)
     return ax
 

@@ -205,7 +205,8 @@ def check_problem(
     if start is not None:
         states = [(state / scale).astype(values.dtype, order="C") for state in states]
     if len(states) != len(values):
-        raise ValueError(f"start has {len(states)} channels, the signal {len(values)}")
+        same = f"must have as many channels as the signal, {len(values)}"
+        raise ValueError(f"start {same}, not {len(states)}")
     return Problem(
         graph, values, mask, strength, tol, max_iterations, states, signal.shape, scale, dtype
     )

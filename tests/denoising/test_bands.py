@@ -328,9 +328,9 @@ HOLE[2, 3, 4] = np.nan
 @pytest.mark.parametrize(
     ("cube", "options", "message"),
     [
-        (NOISY[..., :1], {}, "1 bands.*at least 2 bands"),
-        (NOISY[:4, :5], {}, "20 bands and 20 valid pixels"),
-        (NOISY, {"mask": np.arange(48 * 56).reshape(48, 56) < 20}, "20 valid pixels"),
+        (NOISY[..., :1], {}, "at least 2 bands.*the numbers are 1 and 2688:"),
+        (NOISY[:4, :5], {}, "the numbers are 20 and 20:"),
+        (NOISY, {"mask": np.arange(48 * 56).reshape(48, 56) < 20}, "the numbers are 20 and 20:"),
         (HOLE, {}, "(?s)not finite.*mask"),
         (NOISY[..., 0], {}, "3 to 5 axes"),
         (NOISY, {"axis": 3}, "outside"),

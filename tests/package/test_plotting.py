@@ -285,6 +285,13 @@ def test_neighbors_are_drawn_on_the_matching_part_of_the_image(figure, radius):
     assert picture.get_extent() == [-0.5, 1.5 + r, 6.5 + r, 5.5 - r]
 
 
+def test_a_single_neighbor_is_no_plural(figure):
+    ax = plotting.plot_neighbors(
+        [[0, 1]], image_graph([[0, 1]], 3, sigma_f=1), (0, 0), figure.subplots()
+    )
+    assert ax.get_title() == "nnk: 1 neighbor"
+
+
 def test_a_pixel_without_neighbors_has_no_lines(figure):
     mask = np.ones(IMAGE.shape, bool)
     mask[3, 4] = False

@@ -441,7 +441,7 @@ def test_nodes_without_edges(solver):
         ({"signal": [np.nan, 0, 0, 0]}, ValueError, "not at node 0"),
         ({"known": [1, 0, 0, 0]}, TypeError, "known must be a boolean array"),
         ({"known": np.zeros(4, bool)}, ValueError, "known is False everywhere"),
-        ({"start": np.zeros((4, 2))}, ValueError, "start has 2 channels, the signal 1"),
+        ({"start": np.zeros((4, 2))}, ValueError, "as many channels as the signal, 1, not 2"),
         ({"start": [0, 0, np.nan, 0]}, ValueError, "start must be finite .* not at node 2"),
         ({"graph": ["edge"]}, TypeError, "list"),
     ],
