@@ -9,6 +9,7 @@ import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -56,6 +57,11 @@ class Image:
     def inside(self) -> Any:
         """Index of the valid pixels: `valid`, or ``...`` if all are."""
         return ... if self.valid is None else self.valid
+
+    @cached_property
+    def substitutes(self) -> Array | None:
+        """For `filled`: computed once, because it takes longer than most of what needs it."""
+        return None if self.valid is None else _substitutes(self.valid)
 
     @property
     def center(self) -> float:
@@ -313,21 +319,27 @@ def require_per_pixel(
     memory.require(int(need), f"{what} of an image of shape {'x'.join(map(str, image.shape))}")
 
 
-def filled(pixels: Array, valid: Bools | None) -> Array:
+def filled(pixels: Array, valid: Bools | None, substitutes: Array | None = None) -> Array:
     """Return (..., C) pixels with masked ones replaced by valid ones, so that noise is still noise.
 
     Areas mirror the pixels around them. A pixel whose mirror image is masked too, or outside of the
-    image, gets the value of the nearest valid one.
+    image, gets the value of the nearest valid one. Calls for one `Image` may share `substitutes`.
     """
     if valid is None:
         return pixels
+    result = pixels.copy()
+    result[~valid] = pixels[tuple(_substitutes(valid) if substitutes is None else substitutes)]
+    return result
+
+
+def _substitutes(valid: Bools) -> Array:
+    """Return the indices of the pixels, (axes, n), whose values the n masked ones get."""
     nearest = distance_transform_edt(~valid, return_distances=False, return_indices=True)
-    result, nearest = pixels[tuple(nearest)], nearest[:, ~valid]
+    nearest = nearest[:, ~valid]
     masked = np.array(np.nonzero(~valid), nearest.dtype)
     away = masked - nearest
     mirrored = nearest - away + np.sign(away)
     sizes = np.array(valid.shape)[:, None]
     usable = np.all((mirrored >= 0) & (mirrored < sizes), axis=0)
     usable[usable] = valid[tuple(mirrored[:, usable])]
-    result[tuple(masked[:, usable])] = pixels[tuple(mirrored[:, usable])]
-    return result
+    return np.where(usable, mirrored, nearest)

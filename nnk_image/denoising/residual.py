@@ -235,7 +235,8 @@ def _filled_pair(image: Image, denoised):
     Blocks may contain some masked pixels, whose values must not matter.
     """
     shape = -1, image.shape[-1], image.channels
-    return (filled(pixels, image.valid).reshape(shape) for pixels in (image.pixels, denoised))
+    sources = image.valid, image.substitutes
+    return (filled(pixels, *sources).reshape(shape) for pixels in (image.pixels, denoised))
 
 
 def _luminance(image: Image, pixels):

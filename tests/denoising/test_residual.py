@@ -1,12 +1,13 @@
 """Tests of `check_residual`, which compares what was removed with noise."""
 
 import io
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 from rendered import page_of_text
-from scipy.ndimage import gaussian_filter
+from scipy.ndimage import distance_transform_edt, gaussian_filter
 from scipy.stats import kurtosis
 
 from nnk_image import (
@@ -132,6 +133,14 @@ def test_constant_border_is_ignored(value):
     noisy_in, result_in = (np.pad(a, 40, constant_values=value) for a in (noisy, result))
     expected = check_residual(noisy, result).structure
     assert check_residual(noisy_in, result_in).structure == pytest.approx(expected, rel=0.1)
+
+
+def test_replacements_of_masked_pixels_are_computed_once(monkeypatch):
+    transform = Mock(wraps=distance_transform_edt)
+    monkeypatch.setattr("nnk_image.base.image.distance_transform_edt", transform)
+    noisy = np.random.default_rng(0).normal(size=(64, 64))
+    check_residual(noisy, 0 * noisy, mask=noisy < 2)
+    transform.assert_called_once()
 
 
 def test_masked_slices_of_a_volume_are_ignored():
