@@ -409,6 +409,7 @@ def _new_options(samples: Pixels, metadata: Metadata, ome: bool) -> dict[str, An
     small = samples.nbytes < 2**32 - 2**25  # ImageJ cannot read BigTIFF
     imagej = small and samples.dtype.name in _IMAGEJ_DTYPES and not ome
     imagej = imagej and not (color and samples.itemsize > 1)
+    imagej = imagej and samples.shape[-1] > 1  # tifffile would take columns for samples of a pixel
     if imagej:
         about: dict[str, Any] = {"unit": unit}
         about |= {"spacing": lengths.get("Z"), "finterval": lengths.get("T")}

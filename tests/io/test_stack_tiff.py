@@ -278,6 +278,16 @@ def test_a_crop_keeps_axes_and_spacing(tmp_path):
     assert (metadata.axes, metadata.spacing, metadata.unit) == ("ZYX", (3.0, 0.5, 0.5), "um")
 
 
+@pytest.mark.parametrize(("axes", "shape"), [("ZYX", (5, 7, 1)), ("TZYX", (2, 5, 1, 1))])
+def test_stacks_of_a_single_column_can_be_read_again(tmp_path, axes, shape):
+    """As an ImageJ stack, tifffile would write one page of other axes."""
+    volume = samples(shape, "uint8")
+    write(tmp_path / "a.tif", volume, {"axes": axes})
+    pixels, metadata = read(tmp_path / "a.tif")
+    assert metadata.axes == axes
+    np.testing.assert_array_equal(pixels, volume)
+
+
 @pytest.mark.parametrize("name", ["crop.tif", "crop.ome.tif"])
 def test_axes_are_written_in_the_order_of_tiff(tmp_path, name):
     """Most OME-TIFFs hold the channels before the depth."""
