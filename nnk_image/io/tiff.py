@@ -61,6 +61,7 @@ def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels
         small = page.bitspersample <= 8 and page.dtype in (None, bool, np.uint8)
         small = small and page.size <= 3 * (Image.MAX_IMAGE_PIXELS or math.inf)
         small = small and page.compression in _BY_PILLOW
+        small = small and not (file.is_bigtiff and file.byteorder == ">")  # unknown to Pillow
         if small and not several and not described and not complaints:
             rgba = page.photometric == PHOTOMETRIC.RGB and page.samplesperpixel == 4
             untagged = rgba and not page.extrasamples  # old writers of RGBA

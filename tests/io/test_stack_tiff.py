@@ -267,6 +267,13 @@ def test_bigtiff_files_stay_bigtiff(tmp_path):
     assert target.read_bytes()[:4] in (b"II+\0", b"MM\0+")
 
 
+def test_big_endian_bigtiff_of_8_bits(tmp_path):
+    """Pillow does not read it."""
+    picture = noise((20, 30), np.uint8)
+    tifffile.imwrite(tmp_path / "big.tif", picture, bigtiff=True, byteorder=">")
+    np.testing.assert_array_equal(read(tmp_path / "big.tif")[0], picture)
+
+
 def test_a_crop_keeps_axes_and_spacing(tmp_path):
     about = {"axes": "ZYX", "spacing": 3.0, "unit": "um", "Labels": list("abcde")}
     options = {"imagej": True, "metadata": about, "resolution": (2.0, 2.0)}
