@@ -95,8 +95,8 @@ class Metadata:
         known = [length for length in spacing if length is not None]
         if len(spacing) != len(self.axes) or not all(map(is_length, known)):
             raise ValueError(
-                f"spacing {spacing} must be one number, or None, for each of the axes "
-                f"{self.axes!r}, above 0"
+                f"spacing {spacing} must be one number above 0, or None, for each letter of "
+                f"axes={self.axes!r}"
             )
         if self.dpi is not None and plausible_dpi(self.dpi) is None:
             raise ValueError(f"dpi={self.dpi!r} must be two numbers from 1 to 65535")

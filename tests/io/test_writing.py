@@ -263,9 +263,10 @@ def test_permissions_follow_the_umask_or_the_old_file(tmp_path):
         ({"spacing": (2, -1, 1)}, r"spacing \(2, -1, 1\) .* above 0"),
         ({"spacing": (2, 0, 0)}, "above 0"),
         ({"spacing": (2, np.nan, 1)}, "above 0"),
-        ({"spacing": ("a", "b", "c")}, "one number, or None"),
-        ({"spacing": (1.0, 2.0)}, "one number, or None"),
-        ({"spacing": 2.0}, "one number, or None, for each of the axes 'ZYX'"),
+        ({"spacing": ("a", "b", "c")}, "one number above 0"),
+        ({"spacing": (1.0, 2.0)}, "one number above 0"),
+        ({"spacing": 2.0}, "one number above 0, or None, for each letter of axes='ZYX'"),
+        ({"axes": "", "spacing": 2.0}, "for each letter of axes=''"),
         ({"dpi": 300}, "two numbers from 1 to 65535"),
         ({"dpi": (1e9, 72)}, "two numbers from 1 to 65535"),  # a JPEG would keep 16 bits of it
         ({"dpi": (np.nan, 72)}, "two numbers from 1 to 65535"),
