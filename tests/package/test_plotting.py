@@ -213,6 +213,17 @@ def test_hidden_pixels_are_blank_and_not_counted_as_errors(figure, picture, how)
             assert ax.images[-1].get_clim() == limits
 
 
+def test_an_image_or_a_band_without_a_finite_value_is_blank(figure):
+    """Without a warning, too: they are errors here."""
+    nothing = np.full(COLOR.shape, np.nan)
+    axes = figure.subplots(1, 4)
+    plot_comparison({"failed": nothing}, axes[:2], clean=COLOR, difference=True)
+    plotting.plot_bands([GRAY, GRAY - np.inf], axes[2:])
+    figure.canvas.draw()
+    assert axes[0].get_title() == "failed: error nan"
+    assert axes[3].get_title() == "band 2\nvariance nan"
+
+
 def test_difference_without_a_clean_image_is_what_was_removed(figure):
     images = {"before": GRAY, "after": 0.5 * GRAY}
     axes = plot_comparison(images, figure.subplots(1, 3), difference=True)
