@@ -51,6 +51,8 @@ class Layout:
     @classmethod
     def of(cls, image: Any, channel_axis: int | None, spaced: bool) -> Layout:
         shape = spatial_shape(image, channel_axis, spaced)
+        if 0 in image.shape:
+            raise ValueError(f"the image has no pixel: shape {tuple(image.shape)}")
         axis = None if channel_axis is None else channel_axis % len(image.shape)
         channels = 1 if axis is None else image.shape[axis]
         return cls(shape, axis, channels, working_dtype(np.dtype(image.dtype)))

@@ -48,8 +48,6 @@ class TiledDenoising:
     ) -> None:
         chosen = METHODS[check_choice("method", method, METHODS)]
         layout = self.layout = Layout.of(image, channel_axis, spacing is not None)
-        if 0 in image.shape:
-            raise ValueError(f"the image has no pixel: shape {tuple(image.shape)}")
         if 1 in layout.shape[:-2]:
             raise ValueError(
                 f"image has shape {layout.shape}: remove axes of length 1 before the last two, "

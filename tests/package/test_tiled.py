@@ -540,6 +540,12 @@ def test_masked_arrays_and_unknown_chunks_are_refused(call):
         call(image[image[:, 0] > 100], 10)
 
 
+@pytest.mark.parametrize("call", [tiled.analyze, tiled.denoise])
+def test_arrays_without_a_pixel_are_refused(call):
+    with pytest.raises(ValueError, match=r"the image has no pixel: shape \(0, 70\)"):
+        call(da.zeros((0, 70)), 10)
+
+
 def test_other_arguments_of_lazy_functions_are_refused():
     with pytest.raises(TypeError, match=r"must be a dask array, not ndarray: use dask\.array"):
         tiled.denoise(IMAGE, 20)
