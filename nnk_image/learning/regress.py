@@ -8,6 +8,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from nnk_image.base.image import Array
 from nnk_image.learning.predictors import KStarOptions, NeighborhoodPredictor
+from nnk_image.neighbors.features import check_finite
 from nnk_image.neighbors.options import KernelOptions
 
 
@@ -28,7 +29,8 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         """
         points, values = self._checked(X, y, multi_output=True, y_numeric=True)
         self._shape = values.shape[1:]
-        self._targets = values.reshape(len(values), -1).astype(np.float64)
+        # scikit-learn converts None to NaN, unlike NaN itself without an error.
+        self._targets = check_finite("y", values.reshape(len(values), -1))
         self._fit_model(points)
         return self
 

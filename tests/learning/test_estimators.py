@@ -179,6 +179,14 @@ def test_invalid_options_are_refused_by_fit(cls, options, message, iris):
         cls(**options).fit(*iris)
 
 
+@pytest.mark.parametrize("cls", [NNKRegressor, KStarNeighborsRegressor])
+def test_values_that_are_missing_or_no_numbers_are_refused(cls):
+    with pytest.raises(ValueError, match="y holds numbers that are not finite"):
+        cls().fit([[0.0], [1.0], [2.0]], [0.0, None, 2.0])
+    with pytest.raises(TypeError, match="y must hold real numbers, not datetime64"):
+        cls().fit([[0.0], [1.0]], np.array(["2020-01-01", "2021-01-01"], "M8[D]"))
+
+
 @pytest.mark.parametrize("rule", ["min_error", "mean", None])
 def test_fitted_points_give_the_graph(rule, iris):
     X = np.unique(iris[0], axis=0)
