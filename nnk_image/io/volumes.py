@@ -141,9 +141,11 @@ def _with_header(array: Pixels, metadata: Metadata) -> tuple[Pixels, Any]:
         shape, header = metadata.original
         if shape == array.shape:
             header, scaling = header.copy(), header.get_slope_inter()
-            if array.dtype.kind in "iu" and scaling in ((None, None), (1, 0)):
+            if array.dtype.kind in "biu":  # written as they are, without scaling
+                if scaling not in ((None, None), (1, 0)):
+                    header.set_slope_inter(1, 0)
                 stored = meta.to_samples(array, header.get_data_dtype())
-                if not np.array_equal(stored, array):  # write integers without scaling
+                if not np.array_equal(stored, array):
                     header.set_data_dtype(array.dtype)
             return array, header
     axes = metadata.axes.replace("S", "C")

@@ -129,6 +129,20 @@ def test_scaled_results_are_rounded_and_clipped_to_stored_integers(tmp_path):
     np.testing.assert_array_equal(found, [11.0, 11.5, 10 - 0.5 * 2**15, 10 + 0.5 * (2**15 - 1)])
 
 
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32"])
+def test_integers_are_written_as_they_are_with_the_header_of_a_scaled_file(tmp_path, dtype):
+    """Such as a mask or numbers of regions, with the metadata of the scan."""
+    image = nibabel.Nifti1Image(np.zeros((7, 6, 5), np.uint8), np.diag([1, 2, 3, 1]))
+    image.header.set_slope_inter(0.0123, -4)
+    nibabel.save(image, tmp_path / "scan.nii")
+    scan, metadata = read(tmp_path / "scan.nii")
+    regions = (np.arange(scan.size).reshape(scan.shape) * 999).astype(dtype)
+    write(tmp_path / "regions.nii", regions, metadata)
+    found, again = read(tmp_path / "regions.nii")
+    np.testing.assert_array_equal(found, regions)
+    assert again.spacing == (3, 2, 1)
+
+
 def test_nifti_without_nibabel_names_the_extra(tmp_path, monkeypatch):
     nibabel.save(nifti(samples((4, 5, 6), "int16")), tmp_path / "v.nii")
     monkeypatch.setitem(sys.modules, "nibabel", None)
