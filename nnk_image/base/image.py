@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scipy.ndimage import distance_transform_edt
 
 from nnk_image.base import memory
-from nnk_image.base.checks import check_positive, working_dtype
+from nnk_image.base.checks import check_positive, plain_array, working_dtype
 from nnk_image.base.geometry import Lines
 
 MOST_AXES = 4
@@ -113,6 +113,14 @@ def check_image(image: Any, channel_axis: int | None = None, mask: Any = None) -
         valid = _check_mask(~hidden if valid is None else valid & ~hidden, pixels.shape[:-1])
     low, high = _finite_range(pixels, valid)
     return Image(pixels, dtype, valid, low, high, channel_axis)
+
+
+def image_array(image: Any) -> Array:
+    """Return an image of any shape as an array of real numbers, NaN where it is masked."""
+    _refuse_other_objects(image)
+    array = plain_array(image)
+    _check_dtype(array.dtype)
+    return array
 
 
 def spatial_shape(

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import triu
 
-from nnk_image.base.checks import check_count, plain_array
-from nnk_image.base.image import Array
+from nnk_image.base.checks import check_count
+from nnk_image.base.image import Array, image_array
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.plotting.figures import COLORS, one_axes, show, value_range_of
 
@@ -190,7 +190,7 @@ def _check_crop(crop: Any, shape: tuple[int, ...]) -> Crop:
 
 def _show_crop(ax: Axes, image: npt.ArrayLike, graph: ImageGraph, crop: Crop) -> None:
     """Draw a part of the image, with its pixels at their places in the whole image."""
-    image = plain_array(image)
+    image = image_array(image)
     if image.shape[:2] != graph.shape or image.ndim not in (2, 3):
         raise ValueError(
             f"image has shape {image.shape}, the graph {graph.shape}; give the image of the graph, "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import plain_array
+from nnk_image.base.image import image_array
 from nnk_image.plotting.figures import finite, of_finite, row_of_axes, show, value_range_of
 
 if TYPE_CHECKING:
@@ -62,13 +62,13 @@ def plot_comparison(
             "images must be a dictionary of at least one image by title, such as "
             f"{{'noisy': noisy}}, not {type(images).__name__}"
         )
-    arrays = [plain_array(image) for image in images.values()]
+    arrays = [image_array(image) for image in images.values()]
     row = row_of_axes(axes, len(arrays) + difference, 2.6, 2.9)
     if value_range is None:
         value_range = value_range_of(arrays[0] if clean is None else clean)
     titles = list(images)
     if clean is not None or difference:
-        reference = plain_array(arrays[-1] if clean is None else clean).astype(float)
+        reference = image_array(arrays[-1] if clean is None else clean).astype(float)
         if any(array.shape != reference.shape for array in arrays):
             shapes = " and ".join(str(array.shape) for array in (*arrays, reference))
             raise ValueError(f"images to compare must have the same shape, got {shapes}")

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from PIL import Image
 from scipy.signal import correlate2d
 
 from nnk_image import (
@@ -249,6 +250,23 @@ def test_difference_without_a_clean_image_is_what_was_removed(figure):
 def test_bad_images_are_refused(figure, images, n_axes, error, says):
     with pytest.raises(error, match=says):
         plot_comparison(images, figure.subplots(1, n_axes), difference=n_axes > 1)
+
+
+@pytest.mark.parametrize(
+    ("image", "says"),
+    [
+        (None, "not None; check that its file was read"),
+        ("a.png", r"nnk_image\.io\.read\('a\.png'\)"),
+        (Image.new("P", (10, 12)), "mode 'P'"),
+        (IMAGE * 1j, "holds no real numbers"),
+    ],
+)
+def test_what_is_no_image_is_refused(figure, image, says):
+    ax = figure.subplots()
+    with pytest.raises(TypeError, match=says):
+        plot_comparison({"a": image}, [ax])
+    with pytest.raises(TypeError, match=says):
+        plotting.plot_graph(image, image_graph(IMAGE, 3), ax=ax)
 
 
 # --- graphs ------------------------------------------------------------------------------
