@@ -43,13 +43,10 @@ def for_each_image(
         if len(found) < number:
             complain(f"{number - len(found)} of {number} results exist: skipped")
     by_option = {name: [pairs.get(path) for path in found] for name, pairs in targets.items()}
+    planned = {path for paths in by_option.values() for path in paths if path is not None}
+    planned -= set(map(Path, results))  # a file that is named itself needs an existing folder
+    folders = {path.parent for path in planned if not path.parent.exists()}
     by_option["json"] = [given.get("json")]
-    folders = {
-        path.parent
-        for name, pairs in targets.items()
-        for path in pairs.values()
-        if path != Path(given[name]) and not path.parent.exists()
-    }
     check_targets(found, options.overwrite, by_option, formats, folders)
     for folder in folders:  # only now, so that a refused call leaves none behind
         folder.mkdir(parents=True, exist_ok=True)

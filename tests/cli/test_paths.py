@@ -113,8 +113,9 @@ def test_no_clobber_skips_existing_results(run, folders, tmp_path):
     assert (status, text.count("\n")) == (0, 2)
     assert err.endswith("1 of 3 results exist: skipped\n")
     assert (out / "photo.png").read_bytes() == b"old"
-    status, text, err = run(*arguments)
+    status, text, err = run(*arguments, "--compare", tmp_path / "new")
     assert (status, text) == (0, "")
+    assert not (tmp_path / "new").exists()
     single = ("denoise", folders / "photo.png", out / "photo.png", "--no-clobber", *SIGMA)
     both = tmp_path / "both.png"
     assert run(*single, "--compare", both)[0] == 0
