@@ -317,7 +317,7 @@ def _in_dtype(array: Pixels, metadata: Metadata, kind: str) -> Pixels:
 def _wrong_scale(array: Pixels, dtype: np.dtype[Any]) -> str:
     """Return an error text if the range of floats does not suit an integer type, else ''."""
     low, high, white = float(array.min()), float(array.max()), np.iinfo(dtype).max
-    if 0 < high <= _LARGEST_OF_UNIT_RANGE:
+    if high <= _LARGEST_OF_UNIT_RANGE and (low or high):
         result, cure = "rounded to a black", f"multiply them by {white} if 1 is white"
     elif high > 2.0 * white and np.mean(array > 2.0 * white) > _MOST_TOO_LARGE:
         result, cure = "clipped to a white", "pass metadata of 16 bits, convert them to uint16"

@@ -207,6 +207,7 @@ def test_heif_without_pillow_heif_names_the_extra(tmp_path, monkeypatch):
     ("low", "high", "message", "cure"),
     [
         (-0.02, 1.03, "black picture of uint8: multiply them by 255", {"factor": 255}),
+        (-80, -3, "black picture of uint8", {"factor": -1}),  # such as decibels
         (100, 5000, "white picture of uint8: pass metadata", {"dtype": np.dtype(np.uint16)}),
     ],
 )
