@@ -74,13 +74,12 @@ cdef class Window:
     cdef nnk_window c
     cdef const int32_t[::1] dy, dx, plane, pair_start, pruner
 
-    def __init__(self, border, radius, n_near, const int32_t[::1] dy, const int32_t[::1] dx,
+    def __init__(self, border, radius, const int32_t[::1] dy, const int32_t[::1] dx,
                  const int32_t[::1] plane, const int32_t[::1] pair_start,
                  const int32_t[::1] pruner):
         self.dy, self.dx, self.plane = dy, dx, plane
         self.pair_start, self.pruner = pair_start, pruner
-        self.c.border, self.c.radius = border, radius
-        self.c.n_offsets, self.c.n_near = dy.shape[0], n_near
+        self.c.border, self.c.radius, self.c.n_offsets = border, radius, dy.shape[0]
         self.c.dy, self.c.dx, self.c.plane = &dy[0], &dx[0], &plane[0]
         self.c.pair_start, self.c.pruner = &pair_start[0], &pruner[0]
 
@@ -147,16 +146,16 @@ cdef class Kernel:
 
 
 def prune(Edges edges, Window window, const real[:, :, ::1] planes,
-          const real[::1] pair_threshold, const real[::1] threshold, int64_t y0, int64_t y1):
+          const real[::1] threshold, int64_t y0, int64_t y1):
     """Choose the edges of the pixels of rows [y0, y1) by Algorithm 4."""
     cdef int status
     with nogil:
         if real is float:
             status = kernels.prune_f32(&planes[0, 0, 0], planes.shape[2], planes.shape[0], &window.c,
-                                       &pair_threshold[0], &threshold[0], &edges.c, y0, y1)
+                                       &threshold[0], &edges.c, y0, y1)
         else:
             status = kernels.prune_f64(&planes[0, 0, 0], planes.shape[2], planes.shape[0], &window.c,
-                                       &pair_threshold[0], &threshold[0], &edges.c, y0, y1)
+                                       &threshold[0], &edges.c, y0, y1)
     check(status)
 
 

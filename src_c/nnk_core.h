@@ -56,8 +56,7 @@ enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
  *
  *   prune       Choose the edges of the pixels of rows [y0, y1) by Algorithm 4, and write all words
  *               of these rows of both edge planes.  planes, stride and channels describe the
- *               feature planes.  threshold[d] is the threshold mu Delta for an integer Delta = d,
- *               pair_threshold[p] the one for pair p of nnk_window.
+ *               feature planes, threshold[p] is the threshold mu Delta of pair p of nnk_window.
  *   degrees     Write the row sums of W to rows [y0, y1) of the padded image `degree`.
  *   signless    Write scale (D + W) x to rows [y0, y1) of `out`, where D = diag(degree).  All
  *               images are padded.
@@ -79,7 +78,7 @@ enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
  */
 #define NNK_KERNELS_OF(S, T)                                                                                   \
     int (*prune_##S)(const T *planes, int64_t stride, int32_t channels, const nnk_window *,                    \
-                     const T *pair_threshold, const T *threshold, nnk_edges *, int64_t y0, int64_t y1);        \
+                     const T *threshold, nnk_edges *, int64_t y0, int64_t y1);                                 \
     void (*degrees_##S)(const nnk_grid_operator *, T *degree, int64_t y0, int64_t y1);                         \
     void (*signless_##S)(const nnk_grid_operator *, const T *degree, T scale, const T *x, T *out, int64_t y0,  \
                          int64_t y1);                                                                          \

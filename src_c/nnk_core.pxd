@@ -9,7 +9,7 @@ cdef extern from "nnk_core.h" nogil:
 
     ctypedef struct nnk_window:
         int64_t border
-        int32_t radius, n_offsets, n_near
+        int32_t radius, n_offsets
         const int32_t *dy
         const int32_t *dx
         const int32_t *plane
@@ -110,9 +110,9 @@ cdef extern from "nnk_core.h" nogil:
     ctypedef struct nnk_kernels:
         const char *name
         int (*prune_f32)(const float *, int64_t, int32_t, const nnk_window *, const float *,
-                         const float *, nnk_edges *, int64_t, int64_t) noexcept nogil
+                         nnk_edges *, int64_t, int64_t) noexcept nogil
         int (*prune_f64)(const double *, int64_t, int32_t, const nnk_window *, const double *,
-                         const double *, nnk_edges *, int64_t, int64_t) noexcept nogil
+                         nnk_edges *, int64_t, int64_t) noexcept nogil
         nnk_fill *fill_f32_f32
         nnk_fill *fill_f32_f64
         nnk_fill *fill_f64_f64

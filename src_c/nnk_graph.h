@@ -15,16 +15,12 @@ enum { NNK_PAIRS_AT_ONCE = 4 };
  *   plane               [n_offsets]: offset k is that of forward[p], p = plane[k], if p >= 0, and
  *                       of backward[-1 - p] if p < 0
  *   pair_start, pruner  the pruners of offset k are pruner[pair_start[k] .. pair_start[k + 1]), all
- *                       less than k and n_near.  Those that prune most often come first; the last
- *                       one is repeated up to a multiple of NNK_PAIRS_AT_ONCE
- *   n_near              offsets [0, n_near) are tried as pruners for many pixels at once, the
- *                       others pixel by pixel.  The latter compute Delta from dy and dx, which is
- *                       right only for images of two axes with a spacing of 1; for all others,
- *                       n_near must be n_offsets
+ *                       less than k.  Those that prune most often come first; the last one is
+ *                       repeated up to a multiple of NNK_PAIRS_AT_ONCE
  */
 typedef struct {
     int64_t border;
-    int32_t radius, n_offsets, n_near;
+    int32_t radius, n_offsets;
     const int32_t *dy, *dx, *plane;
     const int32_t *pair_start, *pruner;
 } nnk_window;

@@ -135,8 +135,8 @@ def choose_edges(spec, executor, directed=False):
     if spec.kind == "bilateral":
         return _all_pairs(spec, executor)
     edges = new_edges(spec.image.shape, spec.window, spec.lines)
-    thresholds = map(spec.thresholds, (spec.window.pair_delta, spec.window.far_delta))
-    prune = partial(_core.prune, edges, spec.window.core, spec.planes, *thresholds)
+    thresholds = spec.thresholds(spec.window.pair_delta)
+    prune = partial(_core.prune, edges, spec.window.core, spec.planes, thresholds)
     for sweep in (prune,) if directed else (prune, partial(_core.symmetrise, edges)):
         executor.run(sweep, spec.lines.height, spec.row_work, counts_as=len(spec.lines.rows))
     if not directed:

@@ -19,11 +19,6 @@ MAX_WINDOW = 63
 MAX_WINDOW_PIXELS = MAX_WINDOW**2
 """Largest number of pixels in a window: the product of its sides."""
 
-N_NEAR = 120
-"""Number of nearest offsets that are tried as pruners for many pixels at once, in SIMD vectors;
-farther ones are tried pixel by pixel.  120 (measured) are all of an 11 x 11 window.  In volumes,
-and if the spacing is not 1, all offsets are tried in vectors."""
-
 _TIE_TOLERANCE = 1e-12
 """Relative increase of thresholds if the spacing is not 1, so that rounding breaks no ties."""
 
@@ -35,8 +30,8 @@ class Window:
     `offsets`, (n, axes), are those of all pixels but the center, by increasing distance. `forward`
     holds those that follow the center in row-major order; the others are their negatives. `dy` and
     `dx` are the forward offsets in rows (`Lines`) and in pixels along a row. `pair_delta` holds the
-    threshold factor (`pair_deltas`) of each pair tried in vectors, `far_delta` all factors 0, 1, ..
-    that pairs tried pixel by pixel can have. No factor exceeds `max_delta`. `core` is for C.
+    threshold factor (`pair_deltas`) of each pair that `core`, for C, lists; the largest factor is
+    `max_delta`.
     """
 
     radii: tuple[int, ...]
@@ -46,7 +41,6 @@ class Window:
     dy: np.ndarray
     dx: np.ndarray
     pair_delta: np.ndarray = field(repr=False)
-    far_delta: np.ndarray = field(repr=False)
     max_delta: float
     core: _core.Window = field(repr=False)
 
@@ -121,19 +115,15 @@ def _window(radii, spacing, strides, border):
     offsets = offsets[order]
 
     delta = pair_deltas(offsets, spacing)
-    # Offsets can be tried pixel by pixel only in images of two axes whose spacing is 1.
-    unit_pixels = len(radii) == 2 and all(s == 1 for s in spacing)
-    near = min(N_NEAR, len(offsets)) if unit_pixels else len(offsets)
-    starts, pruners = _pairs(np.sort(squares, kind="stable"), delta, near)
+    starts, pruners = _pairs(squares[order], delta)
     rows = np.array(strides)
     all_dy, dy = ((o[:, :-1] @ rows).astype(np.int32) for o in (offsets, forward))
     all_dx, dx = (np.ascontiguousarray(o[:, -1]) for o in (offsets, forward))
     plane = (order - len(forward)).astype(np.int32)  # as in nnk_window
-    core = _core.Window(border, radii[-1], near, all_dy, all_dx, plane, starts, pruners)
+    core = _core.Window(border, radii[-1], all_dy, all_dx, plane, starts, pruners)
     candidates = np.repeat(np.arange(len(offsets)), np.diff(starts))
     pair_delta, max_delta = delta[pruners, candidates], delta.max(initial=0).item()
-    far_delta = np.arange(max_delta + 1 if near < len(offsets) else 1)
-    return Window(radii, spacing, offsets, forward, dy, dx, pair_delta, far_delta, max_delta, core)
+    return Window(radii, spacing, offsets, forward, dy, dx, pair_delta, max_delta, core)
 
 
 def pair_deltas(offsets, spacing):
@@ -151,8 +141,8 @@ def pair_deltas(offsets, spacing):
     return delta * (1 + _TIE_TOLERANCE)  # ties are common if the image's values are integers
 
 
-def _pairs(squares, delta, near):
-    """List, for each offset, those among the first `near` ones that may prune it.
+def _pairs(squares, delta):
+    """List, for each offset, those that may prune it.
 
     Returns (starts, pruners) as in nnk_window: the pruners of offset k are
     ``pruners[starts[k] : starts[k + 1]]``.  Those with the largest threshold factor relative to
@@ -161,7 +151,7 @@ def _pairs(squares, delta, near):
     """
     starts, pruners = [0], []
     for k in range(len(delta)):
-        (j,) = np.nonzero(delta[: min(near, k), k] >= 0)
+        (j,) = np.nonzero(delta[:k, k] >= 0)
         j = j[np.argsort(-delta[j, k] / squares[j], kind="stable")]
         padding = -len(j) % _core.PAIRS_AT_ONCE
         pruners.append(np.pad(j, (0, padding), mode="edge") if len(j) else j)
