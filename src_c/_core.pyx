@@ -401,31 +401,6 @@ cdef void *address(image) except? NULL:
     return <void *>&values[0]
 
 
-def csr_step(const unsigned char[::1] indptr, const unsigned char[::1] indices, bint wide,
-             const real[::1] data, const real[::1] diagonal, const real[::1] row_scale,
-             double scale, double shift, const real[::1] older, const real[::1] x,
-             real[::1] result, real[:, ::1] bands, const double[::1] coefficients,
-             bint clenshaw, int64_t i0, int64_t i1):
-    """Compute an order of the recurrence at nodes [i0, i1) of any graph (nnk_csr_order).
-
-    `older` is empty for the first order, `row_scale` if it is 1.
-    """
-    cdef nnk_csr_order order
-    order.indptr, order.wide, order.scale, order.shift = &indptr[0], wide, scale, shift
-    order.indices = &indices[0] if indices.shape[0] else NULL
-    order.data = &data[0] if data.shape[0] else NULL
-    order.diagonal, order.x, order.next = &diagonal[0], &x[0], &result[0]
-    order.row_scale = &row_scale[0] if row_scale.shape[0] else NULL
-    order.older = &older[0] if older.shape[0] else NULL
-    order.bands, order.n, order.n_bands = &bands[0, 0], bands.shape[1], bands.shape[0]
-    order.c, order.clenshaw = &coefficients[0], clenshaw
-    with nogil:
-        if real is float:
-            nnk_csr_step_f32(&order, i0, i1)
-        else:
-            nnk_csr_step_f64(&order, i0, i1)
-
-
 # --- solvers -----------------------------------------------------------------------------
 
 MOST_AXES = NNK_MOST_AXES

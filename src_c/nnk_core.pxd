@@ -154,24 +154,6 @@ cdef extern from "nnk_core.h" nogil:
     int nnk_copy_entries_f64(const nnk_edges *, const void *, int32_t, const double *,
                              nnk_grid_operator *, int64_t, int64_t)
 
-    ctypedef struct nnk_csr_order:
-        const void *indptr
-        const void *indices
-        const void *data
-        const void *diagonal
-        const void *row_scale
-        const void *older
-        const void *x
-        void *next
-        void *bands
-        const double *c
-        double scale, shift
-        int64_t n
-        int32_t wide, n_bands, clenshaw
-
-    void nnk_csr_step_f32(const nnk_csr_order *, int64_t, int64_t)
-    void nnk_csr_step_f64(const nnk_csr_order *, int64_t, int64_t)
-
     ctypedef struct nnk_edge_list:
         const int32_t *tail
         const int32_t *head

@@ -1,4 +1,4 @@
-/* Operators on images, and the Chebyshev recurrence on them and on any CSR matrix.  nnk_core.h
+/* Operators on images, and the Chebyshev recurrence on them.  nnk_core.h
  * describes the layouts. */
 #ifndef NNK_OPERATOR_H
 #define NNK_OPERATOR_H
@@ -119,29 +119,5 @@ int nnk_count_entries(const nnk_edges *, int32_t lanes, int64_t blocks, nnk_befo
      int64_t y0, int64_t y1)
 int nnk_copy_entries_f32 NNK_COPY_ENTRIES(float);
 int nnk_copy_entries_f64 NNK_COPY_ENTRIES(double);
-
-/* One order of the recurrence on any CSR matrix M:
- *     next = scale (a x - r M x) - shift x - older (+ clenshaw).
- *   indptr, indices, data   M; indices are int64 if `wide`, else int32
- *   diagonal, row_scale     a and r; row_scale may be NULL for r = 1
- *   older, x, next          T_{k-2}, T_{k-1} and T_k.  If `older` is NULL, it is 0, and scale and
- *                           shift are halved, as for T_1
- *   bands, c                [n_bands][n], where n is the number of nodes, and [n_bands]
- *   clenshaw                0: the bands are outputs, band_s += c[s] next.
- *                           1: the bands are inputs, clenshaw = sum_s c[s] band_s
- * The suffix of nnk_csr_step names the type of all arrays but `c` and the indices. */
-typedef struct {
-    const void *indptr, *indices, *data, *diagonal, *row_scale;
-    const void *older, *x;
-    void *next, *bands;
-    const double *c;
-    double scale, shift;
-    int64_t n;
-    int32_t wide, n_bands, clenshaw;
-} nnk_csr_order;
-
-/* Compute an order at nodes [i0, i1). */
-void nnk_csr_step_f32(const nnk_csr_order *, int64_t i0, int64_t i1);
-void nnk_csr_step_f64(const nnk_csr_order *, int64_t i0, int64_t i1);
 
 #endif

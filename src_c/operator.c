@@ -1,5 +1,4 @@
-/* Graphs that are given as CSR matrices: their entries for a grid operator, and the recurrence on
- * graphs that are not images. */
+/* Image graphs that are given as CSR matrices: their entries for a grid operator. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -29,29 +29,3 @@ int CAT(nnk_copy_entries, S) NNK_COPY_ENTRIES(T)
     free(entry), free(next), free(row);
     return status;
 }
-
-void CAT(nnk_csr_step, S)(const nnk_csr_order *k, int64_t i0, int64_t i1)
-{
-    const T *data = k->data, *diagonal = k->diagonal, *row_scale = k->row_scale, *older = k->older, *x = k->x;
-    T *next = k->next, *bands = k->bands;
-    const double half = older ? 1 : 0.5; /* as in recurrence_row: T_1 = x T_0 */
-    const T factor = (T)(half * k->scale), offset = (T)(half * k->shift);
-    for (int64_t i = i0; i < i1; i++) {
-        T sum = 0;
-        const int64_t last = csr_index(k->indptr, k->wide, i + 1);
-        for (int64_t e = csr_index(k->indptr, k->wide, i); e < last; e++)
-            sum += data[e] * x[csr_index(k->indices, k->wide, e)];
-        if (row_scale)
-            sum *= row_scale[i];
-        T y = factor * (diagonal[i] * x[i] - sum) - offset * x[i];
-        if (older)
-            y -= older[i];
-        if (k->clenshaw)
-            for (int32_t s = 0; s < k->n_bands; s++)
-                y += (T)k->c[s] * bands[s * k->n + i];
-        else
-            for (int32_t s = 0; s < k->n_bands; s++)
-                bands[s * k->n + i] += (T)k->c[s] * y;
-        next[i] = y;
-    }
-}

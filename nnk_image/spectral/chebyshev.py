@@ -10,20 +10,15 @@
                             adjoint if L is symmetric
 """
 
-from functools import partial
-
 import numpy as np
 
-from nnk_image import _core
 from nnk_image.base import memory
-from nnk_image.base.checks import ready_for_c
 from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.planes import EdgePlanes
 from nnk_image.graph.window import window_on
 from nnk_image.spectral.block_matrix import BlockMatrix, MatrixWeights
 from nnk_image.spectral.time_skewing import ORDERS_PER_BLOCK, SkewedSweeps
 
-_EDGES_PER_PIXEL = 20  # edges that take about as long as a pixel, the unit of the size of chunks
 _ABSENT = np.empty(0)  # stands for no `start` in the C core
 
 
@@ -75,19 +70,14 @@ class GridRecurrence(BlockMatrix):
 
 
 class CsrRecurrence:
-    """The recurrence on an adjacency in CSR format (see `check_adjacency`), in its dtype."""
+    """The recurrence on an adjacency in CSR format (see `check_adjacency`), in its dtype.
+
+    It runs on one thread; scipy's products take as long as fused ones in C.
+    """
 
     def __init__(self, adjacency):
         self.shape, self.dtype = adjacency.shape[:1], adjacency.dtype
-        self._adjacency = adjacency
-        self._rows = (
-            ready_for_c(adjacency.indptr).view(np.uint8),
-            ready_for_c(adjacency.indices).view(np.uint8),
-            adjacency.indices.dtype == np.int64,
-            ready_for_c(adjacency.data),
-        )
-        self.degrees = degrees(adjacency)
-        self._work_of_node = max(1, adjacency.nnz // (_EDGES_PER_PIXEL * len(self.degrees)))
+        self._adjacency, self.degrees = adjacency, degrees(adjacency)
 
     def signless(self, x, scale, executor):
         """Return ``scale (D + W) x`` for a signal x."""
@@ -95,28 +85,41 @@ class CsrRecurrence:
 
     def set_laplacian(self, diagonal, row_scale=None):
         """Set ``L = diag(diagonal) - diag(row_scale) W``; a `row_scale` of None stands for 1."""
-        self._laplacian = diagonal, np.empty(0, self.dtype) if row_scale is None else row_scale
+        self._diagonal, self._row_scale = diagonal, row_scale
 
     def analyze(self, signal, coefficients, lambda_max, executor):
         """Apply all Chebyshev series to one signal: (n_bands, N)."""
-        result = np.multiply.outer(coefficients[:, 0].astype(self.dtype), signal)
-        older, old = np.empty(0, self.dtype), np.ascontiguousarray(signal)
-        for c in np.ascontiguousarray(coefficients.T)[1:]:
-            new = self._step(4 / lambda_max, 2.0, older, old, result, c, False, executor)
+        first, *others = coefficients.astype(self.dtype).T
+        result = np.multiply.outer(first, signal)
+        older, old = None, signal
+        for c in others:
+            new = self._shifted(old, lambda_max)
+            if older is not None:
+                new = 2 * new - older
+            for band, weight in zip(result, c, strict=True):
+                band += weight * new
             older, old = old, new
         return result
 
     def synthesize(self, bands, coefficients, lambda_max, executor):
         """Apply each series to its band and add up the results, by Clenshaw's recurrence."""
-        rows = np.ascontiguousarray(coefficients.T)
+        first, *others = coefficients.astype(self.dtype).T
         older = old = np.zeros(self.shape, self.dtype)
-        for c in rows[:0:-1]:
-            older, old = old, self._step(4 / lambda_max, 2.0, older, old, bands, c, True, executor)
-        return self._step(2 / lambda_max, 1.0, older, old, bands, rows[0], True, executor)
+        for c in others[::-1]:
+            new = 2 * self._shifted(old, lambda_max) - older
+            older, old = old, _plus_weighted(new, c, bands)
+        return _plus_weighted(self._shifted(old, lambda_max) - older, first, bands)
 
-    def _step(self, scale, shift, older, x, images, c, clenshaw, executor):
-        result = np.empty_like(x)
-        step = *self._laplacian, scale, shift, older, x, result, images, c, clenshaw
-        work = partial(_core.csr_step, *self._rows, *step)
-        executor.run(work, len(x), self._work_of_node)
-        return result
+    def _shifted(self, x, lambda_max):
+        """Return ``((2 / lambda_max) L - I) x``."""
+        product = self._adjacency @ x
+        if self._row_scale is not None:
+            product *= self._row_scale
+        return self.dtype.type(2 / lambda_max) * (self._diagonal * x - product) - x
+
+
+def _plus_weighted(total, weights, bands):
+    """Add the weighted bands to the total, one after the other, and return it."""
+    for weight, band in zip(weights, bands, strict=True):
+        total += weight * band
+    return total
