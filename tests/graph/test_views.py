@@ -1,7 +1,6 @@
-"""Tests of a graph's figures and summary, and of its conversion for other libraries."""
+"""Tests of a graph's figures, and of its conversion for other libraries."""
 
 import contextlib
-import json
 import sys
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 from nnk_image import bilateral_graph, image_graph
-from nnk_image.graph.summary import lines_of, summary
+from nnk_image.cli.graph import lines_of
 
 RNG = np.random.default_rng(77)
 IMAGE = RNG.random((7, 10))
@@ -73,20 +72,20 @@ def pairs_within_window(graph):
 
 
 @every_graph
-def test_summary(graph):
-    figures = summary(graph)
+def test_lines_of_text(graph):
+    lines = lines_of(graph)
     dense = graph.adjacency.toarray()
     nodes = slice(None) if graph.valid is None else graph.valid.ravel()
-    counts = np.count_nonzero(dense, axis=1)[nodes]
-    assert figures["n_edges"] == graph.n_edges
-    expected = {"mean": pytest.approx(counts.mean()), "min": min(counts), "max": max(counts)}
-    assert figures["neighbors"] == expected
-    assert figures["degree"]["mean"] == pytest.approx(dense.sum(axis=1)[nodes].mean(), rel=1e-6)
-    assert figures["n_isolated"] == (counts == 0).sum()
-    assert figures["n_masked"] == (0 if graph.valid is None else (~graph.valid).sum())
+    counts, degree = np.count_nonzero(dense, axis=1)[nodes], dense.sum(axis=1)[nodes]
+    assert lines["edges"].startswith(f"{graph.n_edges:,}")
+    assert lines["neighbors"] == f"{counts.mean():.2f} per pixel, {min(counts)} to {max(counts)}"
+    assert lines["degree"].startswith(f"{degree.mean(dtype=float):.4g} on average")
+    isolated = (counts == 0).sum()
+    assert lines.get("isolated") == (f"{isolated} pixels without neighbors" if isolated else None)
     pairs = pairs_within_window(graph)
-    assert figures["reduction"] == pytest.approx(1 - graph.adjacency.nnz / pairs if pairs else 0)
-    assert json.loads(json.dumps(figures)) == figures | {"shape": list(graph.shape)}
+    fewer = 100 * (1 - graph.adjacency.nnz / pairs if pairs else 0)
+    if graph.kind != "bilateral":
+        assert f", {fewer:.1f} % fewer than bilateral" in lines["edges"]
 
 
 def test_lines_mention_special_properties():
