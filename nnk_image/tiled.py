@@ -56,18 +56,16 @@ def denoise_tiles(
     Parameters
     ----------
     source : path or array_like
-        Image to read: a .npy, .zarr or TIFF file, or any object with `shape`, `dtype` and slices,
-        such as a memory map or a zarr, HDF5 or dask array. For a pyramid, the first level is read.
-        Integers of at most 16 bits in files are processed as float32, which represents them
-        exactly.
+        Image to read: a .npy, .zarr or TIFF file (of a pyramid the first level), or any object with
+        `shape`, `dtype` and slices, such as a memory map or a zarr, HDF5 or dask array. Integers of
+        at most 16 bits in files are processed as float32, which represents them exactly.
     target : path or array_like
         Where to write the result: name of a .zarr file, which gets the integer type of the source
-        if it has one; or any object of the shape of `source` whose slices can be assigned, such as
-        a memory map. For integer types values are rounded and clipped.
+        if it has one; or any object of the shape of `source` whose slices can be assigned. For
+        integer types values are rounded and clipped.
     sigma : float, sequence of one float per channel, or NoiseModel, optional
         As for `denoise`, but without per-pixel levels and without row and column noise. Default:
-        estimated from 16 squares of 512 x 512 pixels, in volumes of five slices each; from all of
-        an axis where it is no longer than they are together.
+        estimated from 16 squares of 512 x 512 pixels, in volumes of five slices each.
     method, channel_axis, spacing, strength
         As for `denoise`. For a TIFF file the channel axis is read from the file.
     max_memory : int or str
@@ -86,9 +84,8 @@ def denoise_tiles(
     Raises
     ------
     TypeError, ValueError
-        As `denoise`; also if a file cannot be read, if `source` has masked entries, if `target`
-        shares its memory or file, or if `target` is a file that exists and was not begun by a call
-        with the same arguments.
+        As `denoise`; also if a file cannot be read, `source` has masked entries, or `target` shares
+        its memory or file, or is a file that was not begun by a call with the same arguments.
     MemoryError
         If `max_memory` is too small for the smallest tiles.
 
@@ -228,8 +225,8 @@ def denoise(
     sigma, method, channel_axis, spacing, strength
         As for `nnk_image.denoise_tiles`.
     max_memory : int or str
-        Largest memory in bytes for one dask task, which uses one thread; default 512 MiB. More
-        memory allows larger tiles, which are faster, because tiles overlap.
+        Largest memory in bytes for one dask task, which uses one thread; default 512 MiB. Larger
+        tiles are faster, because tiles overlap.
 
     Returns
     -------
@@ -312,8 +309,7 @@ def filter(
 ) -> da.Array:
     """Filter a dask array in the frequency domain of its graph lazily, tile by tile.
 
-    It computes what `SpectralGraphWavelets.filter` does, for arrays larger than memory: each graph
-    frequency is multiplied by the response.
+    It computes what `SpectralGraphWavelets.filter` does.
 
     Parameters
     ----------
@@ -321,8 +317,6 @@ def filter(
         As for `analyze`.
     response : callable
         Function that takes an array of eigenvalues of the Laplacian and returns a factor for each.
-        By default it is the combinatorial Laplacian, whose eigenvalues begin at 0 and whose largest
-        depends on the image; with ``laplacian="normalized"`` they are between 0 and 2.
 
     Returns
     -------

@@ -37,10 +37,10 @@ def image_graph(
 ) -> ImageGraph:
     """Build a sparse graph that links each pixel to a few similar pixels nearby.
 
-    The graph approximates the NNK (non-negative kernel regression) graph. Each pixel is linked to
-    the non-redundant pixels in the window around it: one that lies behind a neighbor, in the same
-    direction and with a similar value, is left out. Filters on this graph preserve the edges of
-    objects like the bilateral filter, with about 6 % of its links in the default window.
+    It approximates the NNK (non-negative kernel regression) graph. In the window around a pixel,
+    one that lies behind a neighbor, in the same direction and with a similar value, is left out.
+    Filters on this graph preserve the edges of objects like the bilateral filter, with about 6 % of
+    its links in the default window.
 
     Parameters
     ----------
@@ -55,29 +55,27 @@ def image_graph(
     sigma_d : float
         Width of the kernel in space, in pixels or the units of `spacing`; default 2.
     sigma_f : float, optional
-        Width of the kernel in intensity, in the image's own units: differences much larger than
-        this get weights near 0.  Default: 10/255 of the data range, which is 1 for bool and for
-        floats within [0, 1], 255 for uint8 and 65535 for uint16; give `sigma_f` for all others.
+        Width of the kernel in intensity, in the image's own units.  Default: 10/255 of the data
+        range, which is 1 for bool and for floats within [0, 1], 255 for uint8 and 65535 for uint16;
+        give `sigma_f` for all others.
     channel_axis : int, optional
-        Axis of the channels of a color image; pixels are then compared as vectors, by the Euclidean
-        distance of their channels.  Default: the image has no channels.
+        Axis of the channels of a color image, whose pixels are compared by Euclidean distance.
+        Default: the image has no channels.
     mask : bool array_like of the image's shape without channels, optional
-        True for valid pixels; the others stay nodes, but have no edges, and may be NaN.  Masked
-        entries of a masked array count as not valid too.  Default: all pixels are valid.
+        True for valid pixels; the others, like masked entries of a masked array, are nodes without
+        edges, and may be NaN.  Default: all pixels are valid.
     directed : bool
-        True keeps in row i of the adjacency only the neighbors that pixel i chose; Laplacians and
-        wavelets do not accept such a graph.  False (default) links two pixels as soon as one of
-        them chose the other, which makes the adjacency symmetric.
+        True keeps in row i of the adjacency only the neighbors that pixel i chose, for which there
+        are no Laplacians.  False (default) links two pixels if one of them chose the other.
     weights : {'kernel', 'nnk'}
-        'kernel' (default) weights edges by the bilateral kernel, see Notes. 'nnk' weights the same
-        edges by non-negative kernel regression of each pixel on its neighbors, which is slower;
-        an undirected edge gets the larger weight of its two ends.
+        'kernel' (default) weights edges by the bilateral kernel, see Notes. 'nnk', which is slower,
+        weights them by non-negative kernel regression of each pixel on its neighbors; an undirected
+        edge gets the larger weight of its two ends.
     spacing : float or sequence of float, optional
         Distance between neighboring pixels, such as the voxel size: one number, or one for each
         axis but `channel_axis`.  Default: 1.
     n_jobs : int, optional
-        Largest number of threads; None (default) is 1, -1 all processors.  The graph does not
-        depend on it.
+        Largest number of threads; None (default) is 1, -1 all.  The graph does not depend on it.
 
     Returns
     -------
@@ -88,9 +86,9 @@ def image_graph(
     Raises
     ------
     TypeError, ValueError
-        If the image or a parameter is invalid; the message names it and says what to do.
+        If the image or a parameter is invalid.
     MemoryError
-        If the graph is too large; raised before memory is allocated. The message gives the sizes.
+        If the graph is too large; raised before memory is allocated.
 
     Warns
     -----
@@ -154,7 +152,7 @@ def bilateral_graph(
 ) -> ImageGraph:
     """Build the graph of the bilateral filter: each pixel is linked to all others in its window.
 
-    It is the reference for `image_graph`, which keeps some of these edges with the same weights.
+    `image_graph` keeps some of these edges with the same weights.
 
     Parameters
     ----------
@@ -189,8 +187,7 @@ def bilateral_graph(
 def _warn_of_other_units(spec: GraphSpec) -> None:
     """Warn if `sigma_f` seems to be for values up to 255, but the image has floats up to 1.
 
-    There is no warning above 255, which may be meant to ignore the intensities. Also warn if
-    `sigma_d` seems to be in pixels, but the spacing is in other units.
+    Above 255, it may be meant to ignore intensities. Also warn if `sigma_d` seems to be in pixels.
     """
     low, high = spec.image.low, spec.image.high
     up_to_1 = spec.image.pixels.dtype.kind == "f" and low >= -1 and 0.1 < high <= 2
@@ -229,9 +226,8 @@ def _nnk_weighted(
 ) -> ImageGraph:
     """Replace an image graph's weights by those of non-negative kernel regression.
 
-    The given graph is directed: row i holds the neighbors that pixel i of the (H, W, C) image
-    chose. Values of masked pixels do not matter. Each end of an edge yields a weight for it; unless
-    `directed`, the edge gets the larger one. Edges of weight 0 are left out.
+    The given graph is directed. Each end of an edge yields a weight for it; unless `directed`, the
+    edge gets the larger one. Edges of weight 0 are left out.
     """
     valid = np.ones(graph.shape, bool) if graph.valid is None else graph.valid
     places = graph.positions() / graph.sigma_d

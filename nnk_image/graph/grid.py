@@ -18,9 +18,8 @@ def grid_graph(
 ) -> csr_array:
     """Build a graph that links every pixel to all others of its window, with weight 1.
 
-    It depends only on the shape of the image. Use it for interpolation if no pixel values are known
-    yet, or as the candidates of `nnk_graph` to compare pixels by features other than their values:
-    ``nnk_graph(features, neighbors=grid_graph(shape, 11))``.
+    Use it for interpolation if no pixel values are known yet, or as the candidates of `nnk_graph`
+    to compare pixels by other features: ``nnk_graph(features, neighbors=grid_graph(shape, 11))``.
 
     Parameters
     ----------
@@ -35,15 +34,12 @@ def grid_graph(
     Returns
     -------
     (N, N) scipy.sparse.csr_array
-        Symmetric matrix of float32 ones. N is the number of pixels, numbered in row-major order:
-        the pixel at (row, column) is node ``row * W + column``, as in `ImageGraph`.
+        Symmetric matrix of float32 ones; the pixel at (row, column) is node ``row * W + column``.
 
     Raises
     ------
-    TypeError, ValueError
-        If the shape, the window or the mask is invalid.
-    MemoryError
-        If the graph does not fit; raised before memory is allocated.
+    TypeError, ValueError, MemoryError
+        As `image_graph`.
 
     Examples
     --------

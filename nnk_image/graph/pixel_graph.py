@@ -75,9 +75,8 @@ class ImageGraph:
         `directed`; it has sorted columns, no explicit zeros and no self loops. Rows of masked
         pixels are empty.
 
-        The graph keeps this matrix, and its weights are usually read-only. To change it, or to pass
-        it to a function that fails with "WRITEBACKIFCOPY base is read-only", use
-        ``graph.adjacency.copy()``; for PyGSP there is `to_pygsp`.
+        The graph keeps this matrix, which is read-only. To change it, or to pass it to a function
+        that fails with "WRITEBACKIFCOPY base is read-only", use ``graph.adjacency.copy()``.
         """
         matrix = copy.copy(self.edges.stored.adjacency)  # shares the arrays, which stay read-only
         for part in (matrix.data, matrix.indices, matrix.indptr):
@@ -109,18 +108,14 @@ class ImageGraph:
 
     @cached_property
     def degrees(self) -> Array:
-        """Degree of each pixel: ndarray of the image's shape, and of the type of the weights.
-
-        It is the sum of the pixel's row of `adjacency`. Masked pixels have 0.
-        """
+        """Sum of each pixel's row of `adjacency`: ndarray of the image's shape and `dtype`."""
         return laplacian.degrees(self.adjacency).reshape(self.shape)
 
     @property
     def neighbor_counts(self) -> Array:
-        """Number of neighbors of each pixel: ndarray of integers, of the image's shape.
+        """Number of neighbors of each pixel: ndarray of the image's shape.
 
-        It is the number of entries in the pixel's row of `adjacency`. Masked pixels have 0. The
-        dtype is that of the matrix's indices: int32, or int64 for very large graphs.
+        It is of int32, for very large graphs of int64.
         """
         return np.diff(self.adjacency.indptr).reshape(self.shape)
 
@@ -152,9 +147,8 @@ class ImageGraph:
     def to_pygsp(self) -> pygsp.graphs.Graph:
         """Convert to a `pygsp.graphs.Graph`, to use PyGSP's filters and plots.
 
-        Nodes are numbered as in `adjacency`, of which the graph gets a copy. Its `coords` are
-        (x, -y) of the pixels, (x, -y, z) for a volume, in the units of `positions`, so that plots
-        are upright; a graph of four axes has none. Masked pixels are nodes without edges.
+        It gets a copy of `adjacency`. Its `coords` are (x, -y) of the pixels, (x, -y, z) for a
+        volume, in the units of `positions`, so that plots are upright; none for four axes.
         """
         from pygsp.graphs import Graph
 
@@ -165,8 +159,8 @@ class ImageGraph:
     def positions(self) -> npt.NDArray[np.float64]:
         """Return the position of each pixel: (N, axes) ndarray of float64.
 
-        Row i is the position of node i of `adjacency`: (row, column), or (slice, row, column) for
-        a volume; multiplied by `spacing` if that is given. Masked pixels are included.
+        Row i is that of node i of `adjacency`: (row, column), or (slice, row, column) for a volume;
+        multiplied by `spacing` if that is given.
         """
         axes = len(self.shape)
         places = np.moveaxis(np.indices(self.shape, float), 0, -1).reshape(-1, axes)
@@ -174,8 +168,6 @@ class ImageGraph:
 
     def to_edge_index(self) -> tuple[npt.NDArray[np.int64], Array]:
         """Return the edges as arrays in the layout of PyTorch Geometric.
-
-        PyTorch Geometric need not be installed.
 
         Returns
         -------
@@ -202,9 +194,9 @@ class ImageGraph:
     def to_networkx(self) -> networkx.Graph:
         """Convert to a ``networkx.Graph``, or a ``networkx.DiGraph`` if the graph is directed.
 
-        Nodes are numbered as in `adjacency`; masked pixels are nodes without edges. Each edge has
-        the attribute 'weight', a float. In a DiGraph, edges lead from each pixel to the neighbors
-        that it chose. ImportError if networkx is not installed.
+        Nodes are numbered as in `adjacency`; each edge has the attribute 'weight', a float. In a
+        DiGraph, edges lead from each pixel to the neighbors that it chose. ImportError if networkx
+        is not installed.
         """
         with needing("to_networkx needs networkx", "networkx"):
             import networkx
@@ -216,41 +208,17 @@ class ImageGraph:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save the graph in the ``.npz`` format, to be read by `load`.
 
-        Parameters
-        ----------
-        path : str or path-like
-            File to write; no suffix is added. An existing file is replaced once the new one is
-            complete.
-
-        Raises
-        ------
-        ValueError
-            If the file cannot be written, or its name ends in ``.mat``.
+        An existing file is replaced once the new one is complete; no suffix is added to the path.
+        ValueError if the file cannot be written, or its name ends in ``.mat``.
         """
         write_graph(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ImageGraph:
-        """Read a graph written by `save`.
+        """Read a graph written by `save`, equal to it in edges, weights and attributes.
 
-        No code in the file is executed, so files of unknown origin are safe to read.
-
-        Parameters
-        ----------
-        path : str or path-like
-            File to read.
-
-        Returns
-        -------
-        ImageGraph
-            Equal to the saved graph in edges, weights and attributes.
-
-        Raises
-        ------
-        FileNotFoundError
-            If there is no such file.
-        ValueError
-            If the file is damaged or holds no graph.
+        Files of unknown origin are safe to read: no code in them is executed. FileNotFoundError if
+        there is no such file, ValueError if it is damaged or holds no graph.
         """
         return cls(**read_graph(path))
 

@@ -55,11 +55,7 @@ class EdgePlanes:
 
     @cached_property
     def stored(self) -> StoredEdges:
-        """The matrix, made when it is first used.
-
-        The edges of each image row are counted, the cumulative sums of the counts say where each
-        row starts, and then all rows are written independently.
-        """
+        """The matrix, made when it is first used."""
         with RowExecutor(self._n_jobs) as executor:
             adjacency, n_zeros = self._matrix(executor.run)
         if n_zeros:

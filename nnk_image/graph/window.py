@@ -14,7 +14,7 @@ from nnk_image import _core
 from nnk_image.base.geometry import Lines
 
 MAX_WINDOW = 63
-"""Largest window side: neighbors hardly change beyond 7, cost grows with the area."""
+"""Largest window side: neighbors hardly change beyond 7, and the cost grows with the area."""
 
 MAX_WINDOW_PIXELS = MAX_WINDOW**2
 """Largest number of pixels in a window: the product of its sides."""

@@ -70,8 +70,8 @@ def read(
         Meaning of the axes of the stored array, one letter each: T time; Z, Y, X space; C channels;
         S the colors of a pixel; any other letter for independent images. Y and X are required.
         Default: read from the file; if it does not specify them, a third axis is Z and a fourth T.
-        Give `axes` for five axes or more, and for arrays of ``.npy`` files whose first or last axis
-        has length 3 or 4, as it may be that of colors; not for pictures such as PNG or JPEG.
+        Needed for five unnamed axes or more, and if the first or last of them has length 3 or 4, as
+        it may be that of colors; not for pictures such as PNG or JPEG.
     max_pixels : int, optional
         Refuse larger arrays before decoding them. Default: about 89 million pixels for a picture
         (``PIL.Image.MAX_IMAGE_PIXELS``), the free memory for anything else.
@@ -167,9 +167,8 @@ def write(
         .ome.tiff makes an OME-TIFF.
     array : array_like
         Integers are written as they are. Floats are rounded and clipped to ``metadata.dtype``;
-        without metadata they are stored as floats in TIFF, .npy and NIfTI, as uint8 elsewhere.
-        Nothing is rescaled: floats from 0 to 1 must be multiplied by 255 for the latter. Masked
-        values become NaN.
+        without metadata they are stored as floats in TIFF, .npy and NIfTI, as uint8 elsewhere,
+        without rescaling. Masked values become NaN.
     metadata : Metadata or dict, optional
         What `read` returned for the image that `array` was made from, or some of its attributes,
         such as ``{"axes": "ZYX", "spacing": (2, 0.5, 0.5), "unit": "um"}``. Each format keeps

@@ -48,8 +48,8 @@ class Metadata:
     Attributes
     ----------
     format : str
-        Format of the contents, whatever the name of the file: 'PNG', 'JPEG', 'TIFF', 'PPM' (PBM,
-        PGM and PPM), 'WEBP', 'AVIF', 'HEIF', 'GIF', 'BMP', 'NPY' or 'NIFTI'.
+        Format of the contents: 'PNG', 'JPEG', 'TIFF', 'PPM' (PBM, PGM and PPM), 'WEBP', 'AVIF',
+        'HEIF', 'GIF', 'BMP', 'NPY' or 'NIFTI'.
     axes : str
         Meaning of the axes of the array, one letter each: T time; Z, Y, X space; C channels; S the
         colors of a pixel; any other letter for independent images.

@@ -81,8 +81,7 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
     """Classify by a vote of the neighbors that non-negative kernel regression (NNK) selects.
 
     It is a nearest-neighbor classifier without redundant neighbors, see `nnk_neighbors`. The
-    neighbors vote with their weights: the probability of a class is the weight of the neighbors in
-    this class divided by that of all neighbors.
+    probability of a class is its share in the weights of the neighbors.
 
     Parameters
     ----------
@@ -132,8 +131,7 @@ class NNKClassifier(KernelOptions, NeighborhoodClassifier):
 class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
     """Classify by nearest neighbors whose number is chosen for each query (k*-nearest neighbors).
 
-    A query with many points close by gets many neighbors, one with few points close by gets few.
-    There is one parameter to tune, `lc_ratio`, in place of a number of neighbors.
+    A query with many points close by gets many neighbors. The parameter to tune is `lc_ratio`.
 
     Parameters
     ----------
@@ -154,11 +152,9 @@ class KStarNeighborsClassifier(KStarOptions, NeighborhoodClassifier):
     Notes
     -----
     The weight of a neighbor at Euclidean distance d is proportional to ``lambda - lc_ratio d``;
-    points with negative values are left out. The paper's algorithm chooses lambda for each query
-    such that a bound on the error of the prediction, lambda C, is smallest; the attribute `error`
-    of the result of `neighborhoods` holds lambda. `lc_ratio` stands for L / C: L is the
-    Lipschitz constant of the class probabilities (how fast they change with distance), and C
-    the noise of the labels.
+    points with negative values are left out. lambda, which `neighborhoods` returns as `error`,
+    minimizes a bound on the error of the prediction. `lc_ratio` stands for L / C: how fast the
+    class probabilities change with distance, divided by the noise of the labels.
 
     References
     ----------

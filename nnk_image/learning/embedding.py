@@ -20,8 +20,8 @@ _SHIFT = 1e-9  # of the largest diagonal entry; is added to the diagonal to make
 def lle_embedding(weights: Weights, n_components: int = 2) -> Array:
     """Embed points in a few dimensions by locally linear embedding (LLE) with given weights.
 
-    The weights express each point as a weighted sum of its neighbors. The low-dimensional
-    coordinates are those that satisfy the same sums best.
+    The weights express each point as a sum of its neighbors; the coordinates satisfy these sums
+    best.
 
     Parameters
     ----------
@@ -47,8 +47,7 @@ def lle_embedding(weights: Weights, n_components: int = 2) -> Array:
     Notes
     -----
     The coordinates are the eigenvectors of the smallest eigenvalues of ``(I - W)' (I - W)``, the
-    constant vector left out. `sklearn.manifold.LocallyLinearEmbedding` computes its own weights;
-    this function takes those of any neighborhoods.
+    constant vector left out. `sklearn.manifold.LocallyLinearEmbedding` computes its own weights.
 
     References
     ----------

@@ -32,9 +32,8 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
     graph : ImageGraph, PyGSP or networkx graph, or (N, N) adjacency, sparse or dense
         Undirected graph of N nodes with non-negative weights; others raise ValueError.
     values : array_like of real numbers
-        N values, in any shape, or C values per node, such as the channels of an image, along one
-        more axis: (N, C) or (H, W, C). Channels are interpolated independently. Values of unknown
-        nodes are ignored and may be NaN.
+        N values, in any shape, or with one more, last axis of channels, which are interpolated
+        independently. Values of unknown nodes are ignored and may be NaN.
     known : (N,) or (H, W) array_like of bool
         True at nodes whose values are known, at least one; any shape of N elements.
 
@@ -56,9 +55,8 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
 
     Notes
     -----
-    Each unknown node gets the weighted mean of its neighbors. Such values are called harmonic; they
-    minimize the variation ``x' L x``, with L the graph Laplacian. The equations are solved to
-    rounding.
+    Each unknown node gets the weighted mean of its neighbors, to rounding. Such values are called
+    harmonic; they minimize the variation ``x' L x``, with L the graph Laplacian.
 
     References
     ----------

@@ -41,7 +41,7 @@ def label_propagation(
     Returns
     -------
     labels : ndarray of the shape and dtype of `labels`
-        Class of the largest score of each node, the smallest one if several are. Known labels stay.
+        Class of the largest score of each node, of equal ones the smallest. Known labels stay.
     scores : (N, C) or (H, W, C) float64 ndarray
         Only if `return_scores`. Columns are the C classes, ``np.unique`` of the known labels; rows
         add up to 1, or are 0 where no label can be reached.
@@ -123,8 +123,6 @@ def few_shot_labels(
 ) -> Array:
     """Label many queries jointly from a few labeled points (transductive few-shot learning).
 
-    Queries that are labeled with high confidence are used to label the others.
-
     Parameters
     ----------
     X : (N, d) array_like or sparse matrix
@@ -134,8 +132,8 @@ def few_shot_labels(
     Q : (n, d) array_like or sparse matrix
         Queries.
     n_neighbors : int
-        Number of candidates of each query, the labeled points most similar to it; default 30. If
-        there are fewer labeled points, all are candidates.
+        Largest number of candidates of each query, the labeled points most similar to it; default
+        30.
     kernel, sigma, method, n_jobs : optional
         As for `nnk_neighbors`, but the default kernel is 'cosine'. Not ``kernel='precomputed'`` and
         ``method='mutual_knn'``; 'kstar' and 'lnp' need ``kernel='gaussian'``.
@@ -150,15 +148,14 @@ def few_shot_labels(
     Warns
     -----
     UserWarning
-        If queries are similar to no labeled point, not even to queries labeled before; they get
-        the most frequent label of `y`.
+        If queries are similar to no labeled point or query; they get the most frequent label.
 
     Notes
     -----
     Queries are classified by their NNK neighbors among the labeled points. In each round the most
     confident predictions of each class join the labeled points, and the other queries are
-    classified again. Confidence is the share of the predicted class in the query's weights. Ties go
-    to the query that its neighbors reconstruct best, then to the lowest index.
+    classified again. Confidence is the share of the class in the query's weights; equally confident
+    queries are taken by their reconstruction errors.
 
     References
     ----------

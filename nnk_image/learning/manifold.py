@@ -55,14 +55,12 @@ def manifold_metrics(
         fewer than two neighbors.
     affinity : (nnz,) float64 ndarray
         For each point and each of its neighbors, row by row: how parallel the linear spaces are
-        that the coordinate vectors of their neighbors span, from 0 to 1. It is small where these
-        spaces change from point to point; with ``norm='min_rank'`` it is 1 where they are the whole
-        space of the points. It is 0 if one of the two has no neighbors but points at the origin.
+        that the coordinate vectors of their neighbors span, from 0 to 1, small where the data is
+        curved. It is 0 if one of the two has no neighbors but points at the origin.
     dimension_vector : (m + 1,) float64 ndarray
-        The largest weight of each point averaged over the points, then the second largest, and so
-        on to the largest number m of neighbors, with a 0 at the end. For weights that sum to 1,
-        such as those of ``method="lnp"``, ``np.argmax(-np.diff(dimension_vector))`` is the
-        dimension; on an evenly sampled curve the vector is close to (0.5, 0.5, 0).
+        Means over the points of their largest weight, of the second largest, and so on to the
+        largest number m of neighbors, and a 0. For weights that sum to 1, such as those of
+        ``method="lnp"``, ``np.argmax(-np.diff(dimension_vector))`` is the dimension.
 
     Notes
     -----
@@ -112,8 +110,8 @@ def intrinsic_dimension(
     neighborhoods : Neighborhoods, or (n, N) scipy.sparse matrix
         Neighbors of each point, from `nnk_neighbors`; without `X` also of n other queries.
     X : (N, d) array_like or sparse matrix, optional
-        Points. If given, the directions in which neighbors spread are counted (principal component
-        analysis). Default: the neighbors are counted, which gives 2 on a curve.
+        Points, to count the directions in which neighbors spread (principal component analysis).
+        Default: the neighbors are counted.
     threshold : float
         A direction counts if its eigenvalue exceeds this fraction of the largest one, below 1;
         default 0.05. Ignored without `X`.
@@ -125,10 +123,10 @@ def intrinsic_dimension(
 
     Notes
     -----
-    The number of neighbors that NNK keeps grows with the dimension: 2 on a curve, about 4 on a
-    surface. With `X` it is the number of large eigenvalues of ``sum_j theta_j (x_j - x_i)(x_j -
-    x_i)'`` over the neighbors j of point i: 1 on a curve, 2 on a surface. Neighborhoods must then
-    be wider than the noise and narrower than the radius of curvature.
+    The number of neighbors that NNK keeps is 2 on a curve, about 4 on a surface. With `X` it is the
+    number of large eigenvalues of ``sum_j theta_j (x_j - x_i)(x_j - x_i)'`` over the neighbors j of
+    point i: 1 on a curve, 2 on a surface. Neighborhoods must then be wider than the noise and
+    narrower than the radius of curvature.
 
     References
     ----------

@@ -61,13 +61,12 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     n_clusters : int
         Number of atoms, at most that of the points; default 10.
     n_neighbors : int
-        Largest number of atoms in the code of a point, the nearest ones; default 10. If there are
-        fewer atoms, all may be used.
+        Largest number of atoms in the code of a point, the nearest ones; default 10.
     kernel, kernel_params, n_jobs : optional
         As for `nnk_neighbors`, with the same defaults, but not the kernels 'lle' and 'angular'.
     sigma : float or {'median', 'kth'}
-        Width of the kernel: a number, or a rule of `nnk_neighbors`, which is applied to the points
-        with 30 candidates each; default 'median'.
+        Width of the kernel: a number, or a rule of `nnk_neighbors` for 30 candidates; default
+        'median'.
     sigma_scale : float
         As for `NNKClassifier`; default 1.
     max_iter : int
@@ -75,8 +74,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     tol : float
         Stop when an update lowers the objective by no more than this fraction; default 1e-4.
     random_state : int, RandomState or None
-        Seed of the choice of the first atoms, points far from each other, as by k-means++; None
-        (default) chooses differently each time.
+        Seed of the first atoms, which are chosen by k-means++; None (default) differs each time.
 
     Attributes
     ----------
@@ -84,11 +82,11 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Column j holds the weights of the fitted points whose sum, in feature space, is atom j; for
         the linear kernel the atoms are ``atoms_.T @ X``.
     labels_ : (N,) ndarray of int
-        Number of the atom of largest weight in the code of each fitted point, as by `predict`.
+        Atom of largest weight of each fitted point, as by `predict`.
     inertia_ : float
         Objective: sum of the squared distances in feature space between points and their codes.
     inertia_history_ : (``n_iter_`` + 1,) float64 ndarray
-        The objective before the first update and after each; it never rises.
+        Objective before the first update and after each; it never rises.
     n_iter_ : int
         Number of updates.
     sigma_, n_features_in_
@@ -97,13 +95,11 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     Notes
     -----
     Codes and atoms are updated alternately, the atoms by least squares. An atom that no point
-    uses is replaced by one of the points with the largest error. With fewer neighbors than atoms,
-    an update may raise the objective, because it changes which atoms are the nearest. Such an
-    update is undone and ends the iteration.
+    uses is replaced by one of the points with the largest error. An update that raises the
+    objective, because other atoms become the nearest, is undone and ends the iteration.
 
-    Each update needs the kernel of all pairs of points: 10,000 points take about a second, and ten
-    times as many a hundred times as long. The kernels 'linear', 'cosine' and 'shifted_cosine' need
-    no pairs, and are much faster.
+    Each update needs the kernel of all pairs of points, about a second for 10,000 points; only the
+    kernels 'linear', 'cosine' and 'shifted_cosine' need no pairs.
 
     References
     ----------
@@ -123,14 +119,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     """
 
     def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:
-        """Learn the atoms.
-
-        Parameters
-        ----------
-        X
-            As for `NNKClassifier.fit`.
-        y : ignored
-        """
+        """Learn the atoms of points X, which are as for `NNKClassifier.fit`; y is ignored."""
         points = self._checked(X)
         n_clusters = check_count("n_clusters", self.n_clusters)
         if len(points) < n_clusters:
@@ -217,8 +206,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
         Returns
         -------
-        (n,) ndarray of int
-            Numbers of atoms, from 0 to ``n_clusters - 1``.
+        (n,) ndarray of int, from 0 to ``n_clusters - 1``
         """
         return self._labels(*self._coded(self._checked_queries(X)))
 
@@ -233,16 +221,12 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Returns
         -------
         (n, n_clusters) scipy.sparse.csr_array
-            Float64 weights, at most `n_neighbors` in a row, which need not sum to 1. A row is empty
-            if the query is similar to no atom.
+            Float64 weights, at most `n_neighbors` in a row and none for a query similar to no atom.
         """
         return csr_array(self._coded(self._checked_queries(X))[0])
 
     def score_samples(self, X: npt.ArrayLike) -> Array:
         """Return how well the atoms represent each query; outliers have low scores.
-
-        The score is minus the squared distance in feature space of the query from its code, as
-        proposed in arXiv:2407.13141.
 
         Parameters
         ----------
@@ -253,36 +237,15 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Returns
         -------
         (n,) float64 ndarray
-            Scores: 0 where a code is exact, the negative kernel of the query with itself where the
-            code is empty.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from nnk_image import NNKMeans
-        >>> X = np.random.default_rng(0).normal(size=(200, 2))
-        >>> scores = NNKMeans(random_state=0).fit(X).score_samples([[0, 0], [9, 9]])
-        >>> bool(scores[1] < scores[0])
-        True
+            Minus the squared distance in feature space of each query from its code
+            (arXiv:2407.13141), which is 0 where the code is exact.
         """
         queries = self._checked_queries(X)
         errors = self._gram.diagonal(queries) + self._misfit(*self._coded(queries))
         return -np.maximum(errors, 0)
 
     def score(self, X: npt.ArrayLike, y: Any = None) -> float:
-        """Return the sum of `score_samples` of queries; larger is better.
-
-        Parameters
-        ----------
-        X
-            As for `predict`.
-        y : ignored
-
-        Returns
-        -------
-        float
-            For the fitted points ``-inertia_``, up to rounding.
-        """
+        """Return the sum of ``score_samples(X)``, for the fitted points ``-inertia_``; ignore y."""
         return float(self.score_samples(X).sum())
 
     @property

@@ -14,10 +14,9 @@ from nnk_image.learning.means import MeansOptions, NNKMeans
 
 
 class NNKMeansClassifier(ClassifierMixin, MeansOptions):
-    """Classify a query by the class whose atoms (`NNKMeans`) reconstruct it best.
+    """Classify a query by the class whose atoms reconstruct it with the smallest error.
 
-    The atoms of each class are fitted to the points of this class alone. A query gets the class
-    whose atoms reconstruct it with the smallest error.
+    The atoms (`NNKMeans`) of each class are fitted to the points of this class alone.
 
     Parameters
     ----------
@@ -55,13 +54,7 @@ random_state, n_jobs : optional
     """
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:
-        """Learn the atoms of each class.
-
-        Parameters
-        ----------
-        X, y
-            As for `NNKClassifier.fit`.
-        """
+        """Learn the atoms of each class from X and y, which are as for `NNKClassifier.fit`."""
         points, labels = self._checked(X, y)
         check_classification_targets(labels)
         n_clusters = check_count("n_clusters", self.n_clusters)
@@ -93,7 +86,15 @@ random_state, n_jobs : optional
         return np.column_stack([m._misfit(*m._coded(self._of_class(queries, i))) for m, i in pairs])
 
     def predict(self, X: npt.ArrayLike) -> Array:
-        """Predict the class whose atoms reconstruct each query with the smallest error.
+        """Predict the class of each query, (n,) entries of `classes_`; of equal ones the first.
+
+        Queries X are as for `NNKMeans.predict`.
+        """
+        best = self._errors(X).argmin(axis=1)
+        return self.classes_[best]
+
+    def decision_function(self, X: npt.ArrayLike) -> Array:
+        """Return how much of each query the atoms of each class explain; larger is better.
 
         Parameters
         ----------
@@ -102,27 +103,9 @@ random_state, n_jobs : optional
 
         Returns
         -------
-        (n,) ndarray
-            Entries of `classes_`; of classes with equal errors the first.
-        """
-        best = self._errors(X).argmin(axis=1)
-        return self.classes_[best]
-
-    def decision_function(self, X: npt.ArrayLike) -> Array:
-        """Return how much of each query the atoms of each class explain; larger is better.
-
-        It is the kernel of the query with itself minus the reconstruction error of the class.
-
-        Parameters
-        ----------
-        X
-            As for `predict`.
-
-        Returns
-        -------
         (n, n_classes) float64 ndarray, or for two classes (n,)
-            One value per class, in the order of `classes_`; for two classes, that of the second
-            minus that of the first.
+            Kernel of the query with itself minus the error of each class; for two classes, that of
+            the second minus that of the first.
         """
         errors = self._errors(X)
         return errors[:, 0] - errors[:, 1] if len(self.classes_) == 2 else -errors

@@ -24,10 +24,9 @@ def nnk_distance(
     sigma: float | str = "kth",
     n_jobs: int | None = None,
 ) -> float:
-    """Measure the distance from one data set to another by NNK reconstruction (NNK distance).
+    """Measure the distance from one data set to another (NNK distance).
 
-    Each point of A is reconstructed from its NNK neighbors in B; the distance is the mean squared
-    error.
+    It is the mean squared error of reconstructing each point of A from its NNK neighbors in B.
 
     Parameters
     ----------
@@ -43,10 +42,8 @@ def nnk_distance(
     Returns
     -------
     float
-        Mean squared error in the feature space of the kernel. It is 0 if all points of A are in B,
-        except for kernels such as 'linear', for which other points may be more similar to a point
-        than itself. It is at most the mean of the kernel of points of A with themselves, 1 for a
-        Gaussian kernel; for 'lle', it is in the space of the points and has no bound.
+        Mean squared error in the feature space of the kernel (for 'lle', of the points). For a
+        Gaussian kernel it is from 0, if all points of A are in B, to 1.
 
     Raises
     ------
@@ -118,11 +115,10 @@ def nalac(
     Returns
     -------
     float
-        Mean over all points, from 0 to 1, where 1 means that all points keep their neighbors. The
-        value of a point is the fraction of ranks at which both lists have the same neighbor, up to
-        the length of the shorter list. With `soft`, it is the number of common neighbors divided by
-        the size of the larger set. A point without neighbors in both spaces counts as 1, a point
-        without neighbors in one of them as 0.
+        Mean over all points, from 0 to 1 (all keep their neighbors), of the fraction of ranks at
+        which both lists have the same neighbor, up to the length of the shorter list; with `soft`,
+        of the number of common neighbors divided by the size of the larger set. Two empty lists
+        count as 1, a single one as 0.
 
     References
     ----------

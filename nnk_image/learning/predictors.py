@@ -95,10 +95,10 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         Returns
         -------
         Neighborhoods
-            Indices of fitted points, and weights that sum to 1 for each query; `error` is that of
-            the weights of `nnk_neighbors`, before they are divided by their sum (for k* neighbors,
-            which have no kernel, it is lambda). If all similarities of a query are 0, its only
-            neighbor is the nearest point for a kernel of distances; for other kernels it has none.
+            Indices of fitted points, and weights that sum to 1 for each query; `error` is that
+            before they are divided by their sum (for k* neighbors it is lambda). If all
+            similarities of a query are 0, its only neighbor is the nearest point for a kernel of
+            distances; for other kernels it has none.
         """
         queries = self._checked_queries(X)
         found = self._found(queries)
@@ -137,29 +137,22 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         Returns
         -------
         float
-            For classifiers the share of misclassified points, for regressors the mean squared error
-            over points and outputs. Predictions are those of ``predict(None)``, with the kernel's
-            width computed from all points; at least two fitted points are needed.
+            Share of misclassified points, for regressors the mean squared error over points and
+            outputs, of ``predict(None)``; at least two fitted points are needed.
         """
         return self._error(self._scores(None)[0])
 
     def score_spread(self) -> Array:
         """Measure how much the predictions at each fitted point and at its neighbors differ.
 
-        All predictions are leave-one-out, as for `leave_one_out_error`.
+        All predictions are leave-one-out, as for `leave_one_out_error` (thesis, equation 3.24).
 
         Returns
         -------
         spread : (N,) float64 ndarray
-            For each fitted point the mean over its neighbors of a squared difference: for a
-            regressor that of the predicted values, summed over outputs; for a classifier half of
-            that of the class probabilities, summed over classes, from 0 to 1. Near 0 where the data
-            are smooth, NaN without neighbors.
-
-        Notes
-        -----
-        Equation 3.24 of S. Shekkizhar, "Neighborhood and graph constructions using non-negative
-        kernel regression", PhD thesis, 2023.
+            For each fitted point the mean over its neighbors of the squared difference of predicted
+            values, summed over outputs; for a classifier half of that of the class probabilities,
+            from 0 to 1. NaN without neighbors.
         """
         scores, found = self._scores(None)
         counts = found.n_kept

@@ -57,8 +57,7 @@ class NNKRegressor(KernelOptions, NeighborhoodRegressor):
     """Predict values from the neighbors that non-negative kernel regression (NNK) selects.
 
     The prediction is the weighted mean of the values of a query's neighbors, see `nnk_neighbors`.
-    With the default kernel and method, it is at a fitted point the value of that point; of equal
-    points, that of the first, or of any of them if there are 8 `n_neighbors` or more.
+    With the default kernel and method, it is at a fitted point the value of that point.
 
     Parameters
     ----------
@@ -96,8 +95,7 @@ n_jobs : optional
 class KStarNeighborsRegressor(KStarOptions, NeighborhoodRegressor):
     """Predict values by k*-nearest neighbors, whose number is chosen for each query.
 
-    The prediction is the weighted mean of the values of the neighbors. Their number and weights are
-    those of `KStarNeighborsClassifier`.
+    The prediction is the mean of the neighbors' values, weighted as by `KStarNeighborsClassifier`.
 
     Parameters
     ----------

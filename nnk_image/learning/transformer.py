@@ -19,17 +19,15 @@ from nnk_image.neighbors.options import SYMMETRIZE, KernelOptions
 class NNKGraphTransformer(
     ClassNamePrefixFeaturesOutMixin, KernelOptions, TransformerMixin, NeighborhoodEstimator
 ):
-    """Transform points to their sparse NNK graph, as a step of a scikit-learn pipeline.
+    """Transform points to their NNK graph (`nnk_graph`), as a step of a scikit-learn pipeline.
 
-    Estimators such as ``SpectralClustering(affinity="precomputed")`` take the graph in place of the
-    points. See `nnk_graph` for what the graph is.
+    Estimators such as ``SpectralClustering(affinity="precomputed")`` take it in place of points.
 
     Parameters
     ----------
     n_neighbors, kernel, kernel_params, sigma, sigma_scale, method, method_params, neighbors, \
 n_jobs : optional
-        As for `NNKClassifier`, with the same defaults, but each point has the other points as
-        candidates.
+        As for `NNKClassifier`, with the same defaults; candidates are the other points.
     symmetrize : {'min_error', 'min_error_onesided', 'max', 'mean', 'min', None}
         How the two weights of a pair become one, as for `nnk_graph`; default 'min_error'.
 
@@ -66,14 +64,7 @@ n_jobs : optional
     symmetrize: str | None = field(default="min_error", kw_only=True)
 
     def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:
-        """Compute the graph of the points.
-
-        Parameters
-        ----------
-        X
-            As for `NNKClassifier.fit`.
-        y : ignored
-        """
+        """Compute the graph of points X, which are as for `NNKClassifier.fit`; y is ignored."""
         check_choice("symmetrize", self.symmetrize, SYMMETRIZE)
         self._set_model(self._checked(X), own=True)
         solved = self._model.solve()
@@ -111,18 +102,7 @@ n_jobs : optional
         return csr_array(vstack([self.graph_, found]))[known]
 
     def fit_transform(self, X: npt.ArrayLike, y: Any = None) -> csr_array:
-        """Compute the graph of the points, and return it.
-
-        Parameters
-        ----------
-        X, y
-            As for `fit`.
-
-        Returns
-        -------
-        (N, N) scipy.sparse.csr_array
-            A copy of `graph_`.
-        """
+        """Compute the graph of points X as `fit` does, and return a copy of it."""
         return self.fit(X).graph_.copy()
 
     @property

@@ -91,9 +91,8 @@ class NearestSearch:
     """The nearest points: scipy's kd-tree, or for many features scikit-learn's full comparison.
 
     With `by_angle`, points of the largest cosines: the nearest ones after scaling to length 1.
-    Of equally near points those of lower index become candidates. The searches do not ensure that,
-    so if the last candidate is no nearer than the first one left out, more are searched, up to
-    `_MOST_TIES` times as many; beyond that, the choice among equally near ones is arbitrary.
+    Of equally near points those of lower index become candidates: if the last candidate is no
+    nearer than the first one left out, more are searched, up to `_MOST_TIES` times as many.
     """
 
     def __init__(self, points: Array, n_jobs: int | None, by_angle: bool = False) -> None:
@@ -139,8 +138,7 @@ class NearestSearch:
     def _query(self, queries: Array, n: int) -> tuple[Array, Array]:
         """Return distances (len(queries), n) and indices of the nearest points.
 
-        Blocks of queries are searched on the threads of this library, which stop at Ctrl-C between
-        blocks. Threads of scipy would go on, and write into arrays that no longer exist.
+        At Ctrl-C, threads of scipy would go on, and write into arrays that no longer exist.
         """
         shape = len(queries), n
         distances, found = np.empty(shape), np.empty(shape, np.intp)

@@ -28,9 +28,9 @@ def nnk_neighbors(
     """Find the non-redundant neighbors of each point by non-negative kernel regression (NNK).
 
     The candidates of a query are the `n_neighbors` points most similar to it. In the feature space
-    of a kernel, NNK approximates the query by a weighted sum of its candidates with non-negative
-    weights. Most weights are 0, because a candidate that lies behind another one, seen from the
-    query, adds nothing. The candidates with positive weights are the neighbors.
+    of a kernel, NNK approximates the query by a sum of its candidates with non-negative weights.
+    Most weights are 0, because a candidate that lies behind another one, seen from the query, adds
+    nothing. The candidates with positive weights are the neighbors.
 
     Parameters
     ----------
@@ -39,13 +39,12 @@ def nnk_neighbors(
         candidates of each other. For ``kernel='precomputed'``: the symmetric (N, N) matrix of the
         kernel between all points.
     n_neighbors : int, default: 30
-        Number of candidates of each query. If there are fewer points, all are candidates, and a
-        warning says so.
+        Number of candidates of each query; all points, with a warning, if there are fewer.
     queries : (n, d) array_like or sparse matrix, optional
         Points whose neighbors are computed; for ``kernel='precomputed'``, their (n, N) kernel with
-        the points of X. A query equal to a point of X has this point among its candidates; with
-        the default kernel and method, it is then the only neighbor. Default: the points of X, each
-        with all others as candidates.
+        the points of X. A query equal to a point of X has this point among its candidates, with
+        the default kernel and method as its only neighbor. Default: the points of X, each with all
+        others as candidates.
     kernel : str or callable, default: 'gaussian'
         Similarity of two points x and y, with ``x.y`` their inner product:
 
@@ -55,14 +54,13 @@ def nnk_neighbors(
         - 'shifted_cosine': ``(1 + cosine) / 2``, 0 if one of them is 0
         - 'linear': ``x.y``
         - 'polynomial': ``(gamma x.y + coef0)^degree``
-        - 'lle': none; the weights are those of locally linear embedding: they reconstruct the
-          query best in the space of the points, and are non-negative with sum 1
+        - 'lle': none; the weights, non-negative with sum 1, reconstruct the query best in the
+          space of the points (locally linear embedding)
         - 'angular': ``(1 + cos) / 2`` of the angle between two candidates as seen from the query;
           each candidate has the similarity 1/2 to the query (Shekkizhar and Ortega, eq. 7)
         - 'precomputed': the entries of X and `queries`
-        - a function ``kernel(A, B)`` that returns the (n, m) matrix of the similarities of n
-          points A, (n, d) ndarray, and m points B; distances instead of similarities
-          raise a ValueError
+        - a function ``kernel(A, B)`` that returns the (n, m) similarities of n points A, (n, d)
+          ndarray, and m points B; distances instead raise a ValueError
     kernel_params : dict, optional
         Parameters of the kernel. 'polynomial': degree (default 3), gamma (1 / d) and coef0 (1).
         'precomputed': diagonal, the kernel of `queries` with themselves, a number or (n,)
@@ -72,24 +70,23 @@ def nnk_neighbors(
         Width of the Gaussian or Laplacian kernel; ignored for other kernels. 'kth': a third of the
         mean distance from a point of X to its farthest candidate; 'local': a third of this
         distance for each query by itself; 'median': the median distance from the points of X to
-        their candidates. If ``neighbors`` lists the candidates of `queries`, 'kth' and 'median' use
-        their distances instead. If a rule gives 0, 1 is used, with a warning.
+        their candidates (from `queries`, if `neighbors` lists theirs). If a rule gives 0, 1 is
+        used, with a warning.
     method : {'nnk', 'omp', 'mp', 'knn', 'mutual_knn', 'kstar', 'lnp'}, default: 'nnk'
         How candidates are weighted. 'nnk': the exact solution of the regression. 'omp', 'mp':
         (orthogonal) matching pursuit for the same problem; 'omp' gives the same weights, 'mp' is
         approximate. 'knn': all candidates, weighted by their similarity. 'mutual_knn': the same,
         but only pairs that are each other's candidates; not with `queries`. 'kstar': k*-nearest
-        neighbors, see `KStarNeighborsClassifier`. 'lnp': local non-negative pursuit, which
-        reconstructs the query from few points near it. Weights of 'kstar' and 'lnp' sum to 1;
-        both use distances and no kernel: leave `kernel` at its default.
+        neighbors, see `KStarNeighborsClassifier`. 'lnp': local non-negative pursuit. Weights of
+        'kstar' and 'lnp' sum to 1; both use distances: leave `kernel` at its default.
     method_params : dict, optional
         Parameters of the method.
 
         - l1 (default 0): penalty on the sum of the weights, for 'nnk', 'omp' and 'mp', but not for
-          ``kernel='lle'``, whose weights sum to 1
-        - tol (1e-8): weights below tol times the query's largest similarity are dropped; except
-          for 'knn' and 'mutual_knn', both are first scaled as if points had similarity 1 with
-          themselves; ignored by 'kstar' and 'lnp'
+          ``kernel='lle'``
+        - tol (1e-8): weights below tol times the query's largest similarity are dropped, both (but
+          for 'knn' and 'mutual_knn') scaled as if points had similarity 1 with themselves; ignored
+          by 'kstar' and 'lnp'
         - duplicates: of equal candidates the first takes all the weight ('first', default) or all
           take equal shares ('share'); for 'nnk' and 'omp'
         - lc_ratio (1): for 'kstar', see `KStarNeighborsClassifier`
@@ -105,9 +102,8 @@ def nnk_neighbors(
         - a sparse (n, N) matrix whose stored entries mark the candidates, or an `ImageGraph`
 
         If a query has more than `n_neighbors` of them, the most similar are used. The query itself
-        and repeated candidates are skipped. There is no option `metric`: the cosine is a kernel,
-        and for other metrics give ``sklearn.neighbors.NearestNeighbors(metric="cityblock")``, for
-        example.
+        and repeated candidates are skipped. For other metrics give an estimator, such as
+        ``sklearn.neighbors.NearestNeighbors(metric="cityblock")``.
     n_jobs : int, optional
         Number of threads; None is 1, -1 all processors. The result does not depend on it.
 
@@ -126,7 +122,7 @@ def nnk_neighbors(
     -----
     UserWarning
         If a kernel is not positive semi-definite, so that weights of 'nnk' or 'omp' are not
-        optimal; `residual` of the result says how far they are from it.
+        optimal (see `residual` of the result).
 
     See Also
     --------
@@ -185,10 +181,9 @@ def nnk_graph(
 ) -> csr_array:
     """Build a sparse graph of points by non-negative kernel regression (NNK).
 
-    The neighbors of each point and their weights are those of `nnk_neighbors`: nearby points,
-    without those that lie behind another one. Two points may give their common edge different
-    weights. The rule `symmetrize` makes the graph undirected; in high dimensions, it strongly
-    affects the number of edges.
+    The neighbors of each point and their weights are those of `nnk_neighbors`. Two points may give
+    their common edge different weights. The rule `symmetrize` makes the graph undirected; in high
+    dimensions, it strongly affects the number of edges.
 
     Parameters
     ----------
@@ -207,14 +202,12 @@ def nnk_graph(
     Returns
     -------
     (N, N) scipy.sparse.csr_array
-        Float64 weights with sorted columns, no explicit zeros and no self loops. The error of
-        each point is in ``nnk_neighbors(X, ...).error`` and in ``NNKGraphTransformer.error_``.
+        Float64 weights with sorted columns, no explicit zeros and no self loops.
 
     Notes
     -----
-    With the default kernel and method, equal points are each other's only neighbors, so that
-    ``symmetrize='min_error'`` links them to no other point. Remove duplicates first, for instance
-    with ``np.unique(X, axis=0)``.
+    With the default kernel and method, equal points are each other's only neighbors, which
+    ``symmetrize='min_error'`` links to no other point: remove duplicates by np.unique first.
 
     References
     ----------

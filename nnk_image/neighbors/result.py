@@ -27,20 +27,18 @@ class Neighborhoods:
     weights : (nnz,) float64 ndarray
         Positive weights of the neighbors.
     error : (n,) float64 ndarray
-        Reconstruction error of each query: half the squared distance between the query and the
-        weighted sum of its candidates in the kernel's feature space (for ``kernel='lle'`` and
-        ``method='lnp'``, in the space of the points), with the weights before any are dropped;
-        `nnk_weights` has the formula. For ``method='kstar'`` it is no error: it is lambda, see
-        `KStarNeighborsClassifier`.
+        Half the squared distance between each query and the weighted sum of its candidates in the
+        kernel's feature space (for ``kernel='lle'`` and ``method='lnp'``, in the space of the
+        points), before small weights are dropped; `nnk_weights` has the formula. For
+        ``method='kstar'`` it is lambda, see `KStarNeighborsClassifier`.
     sigma : float or (n,) float64 ndarray
         Width of the kernel, one per query for ``sigma='local'``; NaN for kernels without a width.
     n_points : int
         Number of points that the neighbors were chosen from.
     residual : (n,) float64 ndarray
         How far the weights of 'nnk' and 'omp' are from optimal: the largest violation of the
-        conditions of a minimum, relative to the largest similarity, with similarities scaled such
-        that those of points with themselves are 1. It is about 1e-16, unless the kernel is not
-        positive semi-definite.
+        conditions of a minimum, relative to the largest similarity (scaled to ``K_jj = 1``). It is
+        about 1e-16, unless the kernel is not positive semi-definite.
 
     Examples
     --------
@@ -68,24 +66,9 @@ class Neighborhoods:
         return np.diff(self.indptr)
 
     def neighbors(self, query: int) -> tuple[Array, NDArray[np.float64]]:
-        """Return the indices of the neighbors of one query, and their weights.
+        """Return the neighbors of one query, 0 to n - 1: their indices and weights, (k,) each.
 
-        Parameters
-        ----------
-        query : int
-            Number of the query, from 0 to n - 1.
-
-        Returns
-        -------
-        indices : (k,) ndarray of int
-            Neighbors in ascending order; empty if there are none.
-        weights : (k,) float64 ndarray
-            Their positive weights.
-
-        Raises
-        ------
-        IndexError
-            If there is no such query.
+        Indices are in ascending order, weights positive. IndexError if there is no such query.
         """
         if not 0 <= query < len(self):
             raise IndexError(f"query={query} must be from 0 to {len(self) - 1}")
@@ -103,10 +86,9 @@ class Neighborhoods:
         return matrix
 
     def to_edge_index(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the links from neighbors to queries in the layout of PyTorch Geometric.
+        """Return links from neighbors to queries, sorted by query, for PyTorch Geometric.
 
-        They are `edge_index` and `edge_weight` as of `ImageGraph.to_edge_index`: in each column of
-        `edge_index` a neighbor and its query, sorted by query.
+        They are `edge_index` and `edge_weight` as of `ImageGraph.to_edge_index`.
         """
         return edges_of(self.to_csr())
 

@@ -45,14 +45,13 @@ def nnk_weights(
     Returns
     -------
     theta : (..., k) float64 ndarray
-        Weights of the candidates; all 0 if no entry of b is above l1. If candidates are equal, the
-        first gets all the weight.
+        Weights of the candidates; of equal ones, the first gets all the weight.
 
     Raises
     ------
     TypeError, ValueError
-        If shapes do not match, numbers are not finite, or K is not symmetric or has a diagonal
-        that no kernel has, such as the zeros of distances.
+        If shapes do not match, numbers are not finite, or K is no kernel: not symmetric, or with a
+        diagonal of zeros, as of distances.
 
     Warns
     -----
@@ -91,11 +90,10 @@ def nnk_weights(
 
 
 def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
-    """Test which candidates of a query make other candidates redundant (hide them).
+    """Test which candidates of a query hide others (kernel ratio interval).
 
-    Candidate i is hidden behind j if non-negative kernel regression on these two alone gives i the
-    weight 0. With a third candidate it may have a positive weight; `nnk_weights` solves the whole
-    problem.
+    Candidate i is hidden behind j if `nnk_weights` of these two alone are 0 for i. With a third
+    candidate i may have a positive weight.
 
     Parameters
     ----------
@@ -105,15 +103,12 @@ def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
     Returns
     -------
     hidden : (..., k, k) bool ndarray
-        ``hidden[..., i, j]`` is True if candidate i is hidden behind candidate j. Equal candidates
-        hide each other; none hides itself.
+        ``hidden[..., i, j]`` is True if candidate i is hidden behind j. Equal ones hide each other.
 
     Notes
     -----
-    For i and j alone, i has a positive weight exactly if ``K_ij / K_jj < K_qi / K_qj`` for a query
-    q. Both have one if the ratio ``K_qi / K_qj`` lies between ``K_ij / K_jj`` and ``K_ii / K_ij``,
-    the kernel ratio interval. The test is computed without divisions, so that similarities may be
-    negative.
+    For a query q, i is not hidden behind j exactly if ``K_ij / K_jj < K_qi / K_qj``. The test is
+    computed without divisions, so that similarities may be negative.
 
     References
     ----------

@@ -48,8 +48,7 @@ def plot_neighbors(
     Returns
     -------
     matplotlib.axes.Axes
-        With one line per neighbor, in the order of the graph's columns; the larger the weight,
-        the stronger the line.
+        With one line per neighbor, the stronger the larger its weight.
 
     Examples
     --------
@@ -99,8 +98,7 @@ def plot_graph(
     Returns
     -------
     matplotlib.axes.Axes
-        With one line per pair of linked pixels in the crop; the larger the weight, the stronger
-        the line.
+        With one line per pair of linked pixels in the crop, as for `plot_neighbors`.
 
     Examples
     --------
@@ -134,8 +132,7 @@ def plot_degrees(graph: ImageGraph, ax: Axes | None = None, *, count: bool = Fal
     graph, ax
         As for `plot_neighbors`.
     count : bool
-        Draw the number of each pixel's neighbors instead of the sum of their weights; default
-        False.
+        Draw the number of neighbors instead of the sum of their weights; default False.
 
     Returns
     -------

@@ -32,9 +32,8 @@ def plot_bands(
     axes : sequence of matplotlib.axes.Axes, optional
         One per band. Default: a new figure.
     limits : sequence of float, optional
-        One number per band: the absolute value at which its colors saturate; the first is ignored,
-        because the gray band has its own range. Give the same ones to compare two graphs. Default:
-        the 99th percentile of the absolute values of each band.
+        For each band the absolute value at which its colors saturate; the first is ignored. Give
+        the same ones to compare two graphs. Default: the 99th percentile of absolute values.
 
     Returns
     -------

@@ -26,10 +26,9 @@ def conjugate_gradients(
     residual as computed from the solution, relative to that of `kept`, or of `start` if `kept`
     solves the equations; it is infinite if numbers are so large that their squares overflow.
 
-    The product of A and the search direction is updated like the direction itself, so each step
-    needs only A z, which a polynomial preconditioner computes along the way. When the residual is
-    small enough, it is computed anew from x; if it is not after all, the steps begin again, unless
-    rounding has stopped them.
+    Each step needs only A z, which a polynomial preconditioner computes along the way. When the
+    residual is small enough, it is computed anew from x; if it is not after all, the steps begin
+    again, unless rounding has stopped them.
     """
 
     def total(a: Array) -> float:

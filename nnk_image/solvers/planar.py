@@ -35,29 +35,25 @@ def gglr(
 ) -> Any:
     """Denoise a signal on a graph such that it becomes piecewise planar.
 
-    Smoothing that favors constant signals (`smooth`, `total_variation`) flattens slopes. Here
-    slopes are not penalized, only their changes: planes stay unchanged. Missing values are filled
-    in as well. The name refers to a method by Chen et al., the gradient graph Laplacian
-    regularizer.
+    Unlike by `smooth` and `total_variation`, slopes are not penalized, only their changes: planes
+    stay unchanged. Missing values are filled in as well. The name is that of a method by Chen et
+    al., the gradient graph Laplacian regularizer.
 
     Parameters
     ----------
     graph, signal
         As for `smooth`.
     strength : float
-        How strongly the signal is smoothed toward planes, without unit and at least 0: the larger,
-        the more planar the pieces. 0 keeps known values and fills in the others; then `known` is
-        needed.
+        How strongly the signal is smoothed toward planes, without unit and at least 0. 0 keeps
+        known values and fills in the others; then `known` is needed.
     stiffness : float
         How strongly changes of the slope between neighbors are penalized, in squared units of the
-        coordinates; default 0.1. Large values bend the result less, small values let the slope
-        follow the signal.
+        coordinates; default 0.1.
     coordinates : (N, K) array_like, optional
         Position of each node, in K <= 8 dimensions and any units. Default: `ImageGraph.positions`,
         in pixels or the units of `spacing`; needed for graphs that are not of an image.
     known, start, tol, max_iterations, n_jobs, return_info
-        As for `smooth`, but `tol` is 1e-4 and `max_iterations` 2000 by default. Each iteration
-        multiplies by the graph once.
+        As for `smooth`, but `tol` is 1e-4 and `max_iterations` 2000 by default.
 
     Returns
     -------
@@ -71,10 +67,9 @@ def gglr(
     slopes s of all nodes minimize
     ``1/2 sum over known i of (x_i - y_i)^2 + strength/2 sum over edges w_ij (d_ij^2 + stiffness
     |s_i - s_j|^2)``, where ``d_ij = x_j - x_i - c_ij (s_i + s_j) / 2``: planes cost nothing. In the
-    gradient graph Laplacian regularizer [1]_ the slope of a node is a fixed function of the values
-    around it, and only ``|s_i - s_j|^2`` counts; here slopes are unknowns of their own, tied to the
-    values by d, which keeps the equations sparse and far better conditioned. They are solved by
-    conjugate gradients with the diagonal as preconditioner.
+    gradient graph Laplacian regularizer [1]_ slopes are a fixed function of the values, and only
+    ``|s_i - s_j|^2`` counts; here they are unknowns tied to the values by d, which keeps the
+    equations sparse and far better conditioned. They are solved by conjugate gradients.
 
     References
     ----------

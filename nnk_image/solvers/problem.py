@@ -37,10 +37,7 @@ _ROUGH = 1e-3
 
 @dataclass(frozen=True)
 class SolverInfo:
-    """Convergence of a solver, and its state, as returned with ``return_info=True``.
-
-    Pass it as `start` to the same solver to continue from there, with the same graph and number of
-    channels.
+    """Convergence of a solver; pass it as `start` to the same solver to continue from there.
 
     Attributes
     ----------
@@ -255,8 +252,8 @@ def check_known(known: npt.ArrayLike, graph: Graph, n: int) -> Array:
 def node_values(name: str, values: Array, graph: Graph, n: int, *, channels: bool = True) -> Array:
     """Return values of the n nodes of a graph as (N, C).
 
-    They have any shape of N elements; if it has as many axes as the image of an `ImageGraph`, it
-    must be the image's, because they may be transposed. Channels may be one more, last axis.
+    They have any shape of N elements, but if it has as many axes as the image of an `ImageGraph`,
+    the image's. Channels may be one more, last axis.
     """
     if values.dtype.kind not in "buif":
         raise TypeError(f"{name} must be of real numbers, not {values.dtype}")

@@ -31,8 +31,8 @@ def smooth(
 ) -> Any:
     """Smooth a signal on a graph, so that strongly linked nodes get similar values.
 
-    This is Tikhonov regularization: the result is ``(I + strength L)^-1 y`` for a signal y that is
-    known everywhere, with L the graph Laplacian. Missing values are filled in as well.
+    This is Tikhonov regularization, for a signal y known everywhere ``(I + strength L)^-1 y``, with
+    L the graph Laplacian. Missing values are filled in as well.
 
     Parameters
     ----------
@@ -40,51 +40,47 @@ def smooth(
         Undirected graph with non-negative weights and no self loops.
     signal : array_like of real numbers
         One value per node, in any units: of the image's shape for an image graph, or (N,). One
-        more, last axis holds channels, which are solved one by one. Masked pixels of a graph have
-        no edges: known ones keep their values, which must be finite; others get their values in
-        `start`, or the mean of the known ones with a warning.
+        more, last axis holds channels, which are solved one by one. Masked pixels keep known
+        values, which must be finite; others get those in `start`, or the mean with a warning.
     strength : float
-        How strongly the signal is smoothed, without unit and at least 0: the weight of the
-        differences along edges, relative to that of the known values. 0 keeps known values and
-        fills in the others with the weighted means of their neighbors; then `known` is needed.
+        Weight of the differences along edges, relative to that of the known values, without unit
+        and at least 0. 0 keeps known values and fills in the others with the weighted means of
+        their neighbors; then `known` is needed.
     known : bool array_like with an element per node, optional
-        True where the signal is known; other values are ignored and may be NaN. It is the same for
-        all channels. Default: everywhere.
+        True where the signal is known, for all channels; other values are ignored and may be NaN.
+        Default: everywhere.
     start : SolverInfo or array_like of the signal's shape, optional
         First guess of the result, finite; or the `SolverInfo` of an earlier call with the same
         graph and number of channels, to continue from there. It changes the result only at nodes
-        without a path to a known node: they are smoothed from it, or keep it without links.
-        Default: the known values, and their mean at all other nodes.
+        without a path to a known node. Default: the known values, and their mean elsewhere.
     tol : float
         Stop when the residual of the equations, each divided by its diagonal entry, relative to
         that of a zero signal, is at most this; default 1e-6.
     max_iterations : int
         Largest number of iterations; default 1000. Each multiplies by the graph 8 times.
     n_jobs : int, optional
-        Largest number of threads; None (default) is 1, -1 all processors. Results do not depend on
-        it.
+        Largest number of threads; None (default) is 1, -1 all. Results do not depend on it.
     return_info : bool
         True also returns a `SolverInfo`; default False.
 
     Returns
     -------
     smoothed : ndarray of the signal's shape and units
-        float32 for float16 and float32 signals, else float64. Computed in float64 if the signal or
-        the graph is of float64.
+        float32 for float16 and float32 signals, else float64.
     info : SolverInfo
         Only if `return_info`.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is invalid; the message names it and says what to do.
+        If an argument is invalid.
 
     Warns
     -----
     UserWarning
         If `tol` was not reached within `max_iterations`, or rounding errors keep the residual above
-        0.001, as with very large `strength`, or nodes are not linked to any known one, or only by
-        weights below `tol` of those of their other links.
+        0.001, or nodes are not linked to any known one, or only by weights below `tol` of those of
+        their other links.
 
     See Also
     --------

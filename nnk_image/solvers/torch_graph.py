@@ -51,8 +51,7 @@ class TorchGraph:
     -----
     Signals are real tensors (..., H, W) or (..., N); leading axes are batches and channels.
     Operators run on the CPU in the type of the graph's weights, float32 or float64. That is also
-    the dtype of results, on the device of the signal. Operators are symmetric: the gradient with
-    respect to a signal is the same operator applied to the gradient of the result.
+    the dtype of results, on the device of the signal.
 
     Examples
     --------
@@ -75,17 +74,9 @@ class TorchGraph:
         self.shape, self.bound = self._operator.shape, self._operator.bound
 
     def laplacian(self, x: Tensor | npt.ArrayLike) -> Tensor:
-        """Multiply signals by the Laplacian.
+        """Multiply signals x by the Laplacian; differentiable any number of times.
 
-        Parameters
-        ----------
-        x : (..., H, W) or (..., N) tensor
-            Signals; a ValueError if their last axes are not `shape`.
-
-        Returns
-        -------
-        tensor of the shape of x
-            Differentiable any number of times.
+        ValueError if the last axes of x are not `shape`.
         """
         return self.chebyshev(x, [self.bound / 2] * 2)  # L = bound / 2 (T_0 + T_1)
 
@@ -106,8 +97,7 @@ class TorchGraph:
         -------
         tensor of the shape of x, or (n_bands, ...)
             Several filters give one more, first axis. Differentiable in both arguments, any number
-            of times. Where `coefficients` require a gradient, order + 1 tensors of the shape of x
-            are kept for it.
+            of times; `coefficients` that require a gradient need the memory of order + 1 signals.
         """
         import torch
 

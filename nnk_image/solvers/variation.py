@@ -38,24 +38,21 @@ def total_variation(
 ) -> Any:
     """Denoise a signal on a graph such that it becomes piecewise constant (total variation).
 
-    Steps between pieces stay sharp, and small differences vanish. Missing values are filled in as
-    well.
+    Steps between pieces stay sharp. Missing values are filled in as well.
 
     Parameters
     ----------
     graph, signal
         As for `smooth`.
     strength : float
-        How strongly differences along edges are penalized, in units of the signal, at least 0: the
-        larger, the fewer pieces. 0 keeps known values and fills in the others; then `known` is
-        needed.
+        How strongly differences along edges are penalized, in units of the signal, at least 0. 0
+        keeps known values and fills in the others; then `known` is needed.
     known, n_jobs, return_info
         As for `smooth`.
     start : SolverInfo or array_like of the signal's shape, optional
-        First guess of the values that are not known, finite; its other values do not matter. Or the
-        `SolverInfo` of an earlier call with the same graph and number of channels, to continue from
-        there. Nodes without a path to a known node are smoothed from the guess, clipped to the
-        range of the known values of their channel. Default: the mean of the known values.
+        First guess of the values that are not known, finite; or a `SolverInfo`, as for `smooth`.
+        Nodes without a path to a known node are smoothed from the guess, clipped to the range of
+        the known values of their channel. Default: the mean of the known values.
     tol : float
         Stop when the duality gap (a bound on the error of the objective), relative to the
         objective, is at most this; default 1e-4.
@@ -65,8 +62,8 @@ def total_variation(
     Returns
     -------
     restored, info
-        As for `smooth`, also in what it raises and warns of. All values lie within the range of
-        the known ones.
+        As for `smooth`, also in what it raises and warns of. No value leaves the range of the
+        known ones.
 
     Notes
     -----

@@ -59,18 +59,15 @@ class MatrixWeights:
 class BlockMatrix:
     """An operator ``L = diag(a) - diag(r) W`` on images, the adjacency W in SIMD blocks.
 
-    All edges lie in the window. `weights` are `EdgePlanes` or `MatrixWeights`: `bits` are the
-    edges, `fill` writes their entries. With `keep` all entries are kept, for an operator that is
-    used more than once or whose matrix may change.
+    `weights` are `EdgePlanes` or `MatrixWeights`. With `keep` all entries are kept, for an operator
+    that is used more than once or whose matrix may change.
 
     Attributes
     ----------
     height, width : int
         Rows of the image as `Lines` lays it out, gaps included, and pixels of a row.
     n_lines : int
-        Rows that are not gaps.
-    has_gaps : bool
-        Whether there are gaps; images of two axes have none.
+        Rows that are not gaps; all in images of two axes, where `has_gaps` is False.
     border : int
         Number of rows by which each order of the recurrence lags behind the one before, at least 1.
     blocks : int
@@ -146,10 +143,8 @@ class BlockMatrix:
     def operator(self, n_rows):
         """Return L as the C core takes it, for one pass over the image from top to bottom.
 
-        `set_laplacian` must be called before. If `keeps_entries`, all entries of the adjacency are
-        there. If not, there is room for those of `n_rows` rows: the caller writes those of each row
-        by ``fill(operator, y0, y1)`` before they are used, and they overwrite those of the row
-        `n_rows` above.
+        Unless `keeps_entries`, there is room for the entries of `n_rows` rows: the caller writes
+        those of each row by `fill` before they are used, over those of the row `n_rows` above.
         """
         if self._kept is not None:
             return self._kept

@@ -1,6 +1,6 @@
 """The Chebyshev recurrence on a graph.
 
-`GridRecurrence` is for graphs on the pixel grid, `CsrRecurrence` for any other graph.  Both have
+`GridRecurrence` is for graphs on the pixel grid, `CsrRecurrence` for any other graph. Both have
 
     shape, dtype            of a signal
     degrees                 row sums of the adjacency, in that shape

@@ -39,11 +39,11 @@ class EnergyCompaction:
         For each graph, the eigenvalue at which the highest band ends.
     blocks : dict from str to (block_size**2,) ndarray of float64
         For each block transform the share of the energy in each coefficient, from low to high
-        frequency; the shares add up to 1. The names are 'dct', that of each graph for its
-        `block_gft`, and, after `with_klt`, 'klt'. Empty without `block_size`.
+        frequency. The names are 'dct', that of each graph for its `block_gft`, and, after
+        `with_klt`, 'klt'. Empty without `block_size`.
     moments : (block_size**2, block_size**2) ndarray of float64
-        Mean product of every pair of pixels in a block, divided by the mean energy of a block;
-        (0, 0) without `block_size`. `with_klt` needs it.
+        Mean product of every pair of pixels in a block, divided by the mean energy of a block, for
+        `with_klt`; (0, 0) without `block_size`.
     """
 
     orders: tuple[int, ...]
@@ -78,9 +78,8 @@ class EnergyCompaction:
     def coding_gain(self) -> dict[str, float]:
         """Coding gain of each block transform in dB, by its name in `blocks`.
 
-        A transform of larger gain needs fewer bits in a codec. The gain is the ratio of the
-        arithmetic to the geometric mean of the shares in `blocks`. Shares below 1e-16 count as
-        1e-16. The bits for sending the graph are not counted.
+        It is the ratio of the arithmetic to the geometric mean of the shares in `blocks`, each at
+        least 1e-16. The bits for sending the graph are not counted.
         """
         logs = {name: np.log10(np.maximum(e, 1e-16)) for name, e in self.blocks.items()}
         return {n: float(-10 * (log.mean() + np.log10(len(log)))) for n, log in logs.items()}
@@ -89,23 +88,13 @@ class EnergyCompaction:
         """Return a copy whose `blocks` also have the KLT, fitted to blocks of other images.
 
         The Karhunen-Loeve transform (KLT, principal components) is the fixed block transform with
-        the largest coding gain on the images that it is fitted to.
+        the largest coding gain on the images that it is fitted to. ``blocks["klt"]`` holds the
+        shares of its coefficients, in the order of their shares in `others`.
 
         Parameters
         ----------
         others : iterable of EnergyCompaction
-            Results of `energy_compaction` for at least one other image, with the same `block_size`.
-
-        Returns
-        -------
-        EnergyCompaction
-            Copy in which ``blocks["klt"]`` holds the shares of the coefficients of the KLT, in the
-            order of their shares in `others`.
-
-        Raises
-        ------
-        ValueError
-            If `others` is empty, or the results have no blocks or blocks of different sizes.
+            Results for at least one other image, with the same `block_size`; else a ValueError.
         """
         moments = [other.moments for other in others]
         if {m.shape for m in moments} != {self.moments.shape} or not self.moments.size:
@@ -137,15 +126,14 @@ def energy_compaction(
     """Measure how much of an image's energy each spectral graph wavelet band holds.
 
     The energy is the sum of the squares of all pixels after the mean is subtracted. The more of it
-    lies in the lowest bands, the better the graph fits the image. By default, the sparse NNK graph
-    is compared with the full bilateral graph.
+    lies in the lowest bands, the better the graph fits the image.
 
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
         Image of any real dtype, in any units: the mean of each channel is removed, and energies
-        are relative to the total.  Masked entries of a masked array and pixels that a graph masks
-        are left out; all others must be finite.
+        are relative to the total.  Masked pixels, also those of a graph, are left out; all others
+        must be finite.
     graphs : ImageGraph or dict from str to ImageGraph, optional
         Undirected graphs of the image's shape; a single one is named by its kind.  Default:
         ``{"bilateral": bilateral_graph(image), "nnk": image_graph(image)}``.
@@ -175,13 +163,12 @@ def energy_compaction(
     Raises
     ------
     TypeError, ValueError
-        If the image, a graph or a parameter is invalid, or if the image is constant, so that it has
-        no energy.
+        If the image, a graph or a parameter is invalid, or if the image is constant.
 
     Notes
     -----
-    The energies of all bands do not add up to that of the image, because the wavelets are not a
-    tight frame, and their sum differs between orders and graphs. So compare shares of the sum.
+    The wavelets are not a tight frame, so that the sum of the energies of all bands differs between
+    orders and graphs. So compare shares of the sum.
 
     References
     ----------

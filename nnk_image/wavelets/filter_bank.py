@@ -26,9 +26,7 @@ DESIGNS = (*_ANY_SIZE, "expwin", "heat", "held", "papadakis", "regular", "simonc
 class FilterBank:
     """Functions of the eigenvalue, one per band; `name` is the design, or 'custom'."""
 
-    functions: Callable[..., object] = field(
-        repr=False
-    )  # from n eigenvalues to (n_bands, n) values
+    functions: Callable[..., object] = field(repr=False)  # (n,) eigenvalues to (n_bands, n) values
     n_bands: int
     name: str
 
@@ -47,11 +45,7 @@ class FilterBank:
 
 
 def design(filters, n_scales, lmax):
-    """Return a filter bank for the spectrum [0, lmax].
-
-    `filters` and `n_scales` are as for `SpectralGraphWavelets`. The designs spread their bands over
-    [0, lmax], and are constant beyond.
-    """
+    """Return a filter bank for the spectrum [0, lmax], as for `SpectralGraphWavelets`."""
     if isinstance(filters, str):
         given = filters, n_scales, float(lmax)
         return FilterBank(partial(_designed, *given), len(_pygsp_design(*given)), filters)
@@ -119,8 +113,7 @@ def chebyshev_coefficients(evaluate, order, lambda_max, approximation="interpola
 
     ``evaluate`` maps eigenvalues (n,) to values (n_bands, n). The approximation is interpolation at
     ``order + 1`` points (the SGWT toolbox, PyGSP), the truncated Chebyshev series (converged
-    quadrature), or that series with Jackson damping, which does not overshoot. In numpy's
-    convention the value is ``sum_k c[k] T_k(2 x / lambda_max - 1)``.
+    quadrature), or that series with Jackson damping.
     """
     check_choice("approximation", approximation, APPROXIMATIONS)
     degree = order if approximation == "interpolation" else max(4 * order, _MIN_QUADRATURE_POINTS)

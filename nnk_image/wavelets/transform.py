@@ -28,11 +28,8 @@ class SpectralGraphWavelets:
 
     The frequencies of a graph are the eigenvalues of its Laplacian L: low ones belong to signals
     that hardly change along edges of large weight. Band s of a signal f is ``g_s(L) f``, where the
-    filter g_s is a function of the eigenvalue. Band 0 (the scaling function) keeps the lowest
-    frequencies; the other bands, the wavelets, follow from low to high.
-
-    Each filter is approximated by a Chebyshev polynomial, so that only products of L with images
-    are needed, and no eigenvector. The defaults suit images.
+    filter g_s is a function of the eigenvalue, approximated by a Chebyshev polynomial. Band 0 (the
+    scaling function) keeps the lowest frequencies; the wavelets follow from low to high.
 
     Parameters
     ----------
@@ -46,20 +43,18 @@ class SpectralGraphWavelets:
         ignore `n_scales`.
 
         Or functions, one per band, that take an ndarray of eigenvalues and return the response at
-        each; or a `pygsp.filters.Filter` of any graph, whose functions are taken. Functions are
-        used as they are: they ignore `n_scales`, and `lmax` only sets the default of `bound`.
+        each; or a `pygsp.filters.Filter` of any graph. These ignore `n_scales`, and `lmax` only
+        sets the default of `bound`.
     n_scales : int
-        Number of wavelet bands, 1 to 1000 ('half_cosine': at least 2); default 6. The scaling
-        function is one band more. Some `filters` ignore it.
+        Number of wavelet bands besides the scaling function, 1 to 1000 ('half_cosine': at least 2);
+        default 6.
     order : int
-        Degree of the Chebyshev polynomials, 0 to 100000; default 30. Higher ones are closer to the
-        filters and take proportionally longer.
+        Degree of the Chebyshev polynomials, 0 to 100000; default 30. Time is proportional to it.
     laplacian : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
         Which Laplacian of the graph to use, as in `ImageGraph.laplacian`; default 'combinatorial'.
     lmax : float or 'lanczos', optional
-        Eigenvalue at which the highest band ends: the designs divide [0, lmax] into bands. A
-        number must not be below the largest eigenvalue unless `bound` is given too; 'lanczos' takes
-        1.01 times an estimate of the largest eigenvalue. Default: `bound`. See Notes.
+        Eigenvalue at which the highest band ends, not below the largest eigenvalue unless `bound`
+        is given too; 'lanczos' takes 1.01 times an estimate of it. Default: `bound`. See Notes.
     bound : float, optional
         Upper bound on the eigenvalues: the polynomials approximate the filters on [0, bound].
         Default: `lmax` if that is given, else a bound computed from the graph.
@@ -70,29 +65,27 @@ class SpectralGraphWavelets:
         How the polynomials are fitted: by interpolation (default), as a truncated Chebyshev
         series, or as such a series with Jackson damping, which does not overshoot.
     n_jobs : int, optional
-        Largest number of threads; None (default) is 1, -1 all processors. Results do not depend
-        on it.
+        Largest number of threads; None (default) is 1, -1 all. Results do not depend on it. Graphs
+        that are no ImageGraph are processed on one thread.
 
     Attributes
     ----------
-    laplacian : str
-        Kind of the Laplacian, such as 'combinatorial'.
+    laplacian, order
+        As given.
     shape : tuple of int
         Shape of a signal: that of the image for an `ImageGraph`, (N,) for other graphs.
     dtype : numpy.dtype
         Type of all results: float32 if the weights of the graph are float32, else float64.
     n_bands : int
         Number of bands, the scaling function included.
-    order : int
-        Degree of the polynomials.
     bound, lmax : float
         The numbers in use, see Notes.
     coefficients : (n_bands, order + 1) ndarray of float64
         Chebyshev coefficients c of each band on [0, bound], in numpy's convention: the response at
         the eigenvalue x is ``sum_k c[k] T_k(2 x / bound - 1)``.
     bank : FilterBank
-        The filters that the polynomials approximate: ``bank.evaluate(x)`` returns their responses
-        at n eigenvalues as an (n_bands, n) ndarray.
+        The filters that the polynomials approximate: ``bank.evaluate(x)`` returns their (n_bands,
+        n) responses at n eigenvalues.
 
     Raises
     ------
@@ -103,21 +96,19 @@ class SpectralGraphWavelets:
     Notes
     -----
     **lmax and bound.** Above `bound` the polynomials grow without limit, so it must not be below
-    the largest eigenvalue. `lmax` decides where bands begin and end. By default both are the same
-    bound, which is guaranteed but larger than the largest eigenvalue, so that part of the highest
-    band is empty. With ``lmax='lanczos'`` the bands fit the spectrum closely; the end of the
-    interval then rests on an estimate (30 Lanczos steps) and is guaranteed only if `bound` is given
-    too. To get the same result for a part of an image as for the whole, give the `bound` of the
-    whole.
+    the largest eigenvalue. `lmax` decides where bands begin and end. By default both are a
+    guaranteed bound, larger than the largest eigenvalue, so that part of the highest band is empty.
+    With ``lmax='lanczos'`` the bands fit the spectrum closely; the end of the interval then rests
+    on an estimate (30 Lanczos steps) unless `bound` is given too. To get the same result for a part
+    of an image as for the whole, give the `bound` of the whole.
 
-    **Masked pixels** have no edges, so that L is 0 there. They do not influence other pixels, but
-    signals must be finite there too; set them to 0, for example.
+    **Masked pixels** have no edges and do not influence others, but signals must be finite there.
 
     **The default bound** of the combinatorial Laplacian is ``max_i (Q x)_i / x_i`` with ``Q = D +
-    W`` and ``x = Q d``, d the degrees. For a graph of `bilateral_graph`, a bound that follows from
-    its kernel is used where it is smaller; the `adjacency` of that graph, whose kernel is not
-    known, does not get it. The bound is 2 for the normalized and the random-walk Laplacian, and
-    ``2 d / (d + tau)`` with d the largest degree for the regularized one. Without edges it is 1.
+    W`` and ``x = Q d``, d the degrees; for a graph of `bilateral_graph`, a bound that follows from
+    its kernel is used where it is smaller. The bound is 2 for the normalized and the random-walk
+    Laplacian, and ``2 d / (d + tau)`` with d the largest degree for the regularized one. Without
+    edges it is 1.
 
     References
     ----------
@@ -194,9 +185,8 @@ class SpectralGraphWavelets:
         ----------
         image : as for `analyze`
         response : callable
-            Function that takes an array of n eigenvalues and returns an array of n factors, or one
-            number, such as ``lambda x: np.exp(-x)``. It is approximated like the filters, by a
-            polynomial of degree `order` on [0, bound]. This is faster than adding up bands.
+            Function of an array of n eigenvalues that returns n factors, or one number, such as
+            ``lambda x: np.exp(-x)``. It is approximated like the filters, by one polynomial.
 
         Returns
         -------
@@ -228,13 +218,13 @@ class SpectralGraphWavelets:
         Returns
         -------
         (H, W[, C]) ndarray of `dtype`
-            Sum of the filtered bands. For the random-walk Laplacian it is the adjoint in the inner
-            product weighted by the degrees (regularized: by degrees plus tau).
+            For the random-walk Laplacian it is the adjoint in the inner product weighted by the
+            degrees (regularized: by degrees plus tau).
 
         Raises
         ------
         TypeError, ValueError
-            If the coefficients are not finite real numbers, or have the wrong shape.
+            As `analyze`.
         """
         values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
         return self._apply(self._operator.synthesize, values, self.coefficients, 1)
@@ -272,10 +262,9 @@ class SpectralGraphWavelets:
     def frame_bounds(self, of: str = "polynomials") -> tuple[float, float]:
         """Return the smallest and the largest total energy of the bands, for an image of energy 1.
 
-        These are the frame bounds A and B: ``A |f|^2 <= sum_s |g_s(L) f|^2 <= B |f|^2``. If they
-        are equal, the frame is tight, and energies of bands can be compared between graphs. For the
-        random-walk and the regularized Laplacian, energies are weighted by the degrees
-        (regularized: by degrees plus tau): ``|f|^2 = sum_i d_i f_i^2``.
+        These are the frame bounds A and B: ``A |f|^2 <= sum_s |g_s(L) f|^2 <= B |f|^2``, equal if
+        the frame is tight. For the random-walk and the regularized Laplacian, ``|f|^2 = sum_i d_i
+        f_i^2`` with d the degrees (regularized: plus tau).
 
         Parameters
         ----------
@@ -293,10 +282,9 @@ class SpectralGraphWavelets:
         return filter_bank.frame_bounds(evaluate, self.bound)
 
     def at_order(self, order: int) -> Self:
-        """Return the same transform with polynomials of degree `order`, 0 to 100000.
+        """Return a transform with polynomials of degree `order`, 0 to 100000, on the same graph.
 
-        Its filters, `lmax` and `bound` are the same, and the graph is shared, not copied. The
-        transform that this is called on does not change.
+        Its filters, `lmax` and `bound` are the same.
         """
         other = copy.copy(self)
         other.order = check_count("order", order, 0, MAX_ORDER)
@@ -304,21 +292,9 @@ class SpectralGraphWavelets:
         return other
 
     def evaluate(self, eigenvalues: npt.ArrayLike) -> Array:
-        """Return the response of the polynomial of each band at some eigenvalues.
+        """Return the response of the polynomial of each band, (n_bands, n) ndarray of float64.
 
-        Parameters
-        ----------
-        eigenvalues : (n,) array_like
-            Eigenvalues from 0 to `bound`.
-
-        Returns
-        -------
-        (n_bands, n) ndarray of float64
-
-        Raises
-        ------
-        ValueError
-            If an eigenvalue is outside [0, bound], where the polynomials grow without limit.
+        ValueError unless the n eigenvalues, (n,) array_like, are in [0, bound].
         """
         x = 2 * np.asarray(eigenvalues, float) / self.bound - 1
         if not (abs(x) <= 1 + _TOLERANCE).all():
