@@ -1,7 +1,5 @@
 """Images to graphs: the pruned NNK graph, and the bilateral graph it is pruned from."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace

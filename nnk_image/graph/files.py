@@ -1,7 +1,5 @@
 """Image graphs in `.npz` files.  What the C core relies on is checked when a file is read."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Graph of the pixel grid: links depend on the positions of pixels only, not on their values."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Preconditioned conjugate gradients."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Piecewise planar signals: gradient graph Laplacian regularization."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Quadratic smoothing on a graph, and harmonic values between known ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Total variation on a graph: piecewise constant signals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial
