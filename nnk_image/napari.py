@@ -74,8 +74,7 @@ def denoised_layer(
         raise ValueError("there is no image layer to denoise: open an image first")
     if layer.multiscale:
         raise ValueError(
-            f"layer {layer.name!r} is a pyramid: denoise its file with `nnk-image denoise`, or add "
-            "its finest level as a layer"
+            f"layer {layer.name!r} is a pyramid: denoise its finest level, or its file"
         )
     options: dict[str, Any] = {"method": method, "strength": strength, "n_jobs": -1}
     level, pixels = sigma or None, np.asarray(layer.data)

@@ -339,8 +339,7 @@ def filter(
 def _refuse_mask(image: Any) -> None:
     if np.ma.is_masked(image) or np.ma.isMaskedArray(getattr(image, "_meta", None)):
         raise ValueError(
-            "masked arrays are not supported in tiles: fill them first, by numpy.ma.filled or "
-            "dask.array.ma.filled"
+            "masked arrays are not supported in tiles: fill them first, as by numpy.ma.filled"
         )
 
 

@@ -226,8 +226,7 @@ def _refuse_other_objects(image: Any) -> None:
         )
     if isinstance(image, str | os.PathLike):
         raise TypeError(
-            f"an image is an array, not the name of a file: nnk_image.io.read({str(image)!r})[0] "
-            "reads it"
+            f"an image is an array, no file name: nnk_image.io.read({str(image)!r})[0] reads it"
         )
     if hasattr(image, "adjacency"):
         raise TypeError(
@@ -235,8 +234,7 @@ def _refuse_other_objects(image: Any) -> None:
         )
     if getattr(image, "mode", None) in ("P", "PA"):  # a picture of Pillow
         raise TypeError(
-            f"a picture of mode {image.mode!r} holds numbers of colors in a palette, no "
-            "intensities; convert it first: image.convert('RGB')"
+            f"mode {image.mode!r} holds numbers of colors in a palette: use image.convert('RGB')"
         )
 
 

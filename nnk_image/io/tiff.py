@@ -86,8 +86,7 @@ def checked_series(file: tifffile.TiffFile) -> tuple[list[Any], int]:
     first: Any = file.pages.first
     if first.is_reduced:
         raise FormatError(
-            "begins with a reduced copy of its image, as raw files of cameras do; convert it to a "
-            "plain PNG or TIFF first"
+            "begins with a reduced copy of its image, as raw files do; convert it to PNG or TIFF"
         )
     pages, series = _count_pages(file), file.series
     # Micro-Manager describes its files in the way of ImageJ, too.
@@ -346,8 +345,7 @@ def _retyped(options: dict[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:
 def _check_ome_dtype(dtype: np.dtype[Any]) -> None:
     if dtype.name in _NOT_IN_OME:
         raise FormatError(
-            f"{dtype} is known neither to ImageJ nor to OME, whose TIFFs hold stacks; convert it "
-            "to int32 or float32, or write .npy"
+            f"{dtype} is known neither to ImageJ nor to OME; convert it to float32, or write .npy"
         )
 
 

@@ -174,8 +174,7 @@ def few_shot_labels(
     """
     if isinstance(kernel, str) and kernel == "precomputed":
         raise ValueError(
-            "kernel='precomputed' is not possible, because queries become points; give features "
-            "and a kernel"
+            "kernel='precomputed' is not possible, because queries become points; give features"
         )
     check_count("n_neighbors", n_neighbors)
     check_count("n_accept", n_accept)

@@ -42,8 +42,7 @@ class MeansOptions(KernelEstimator):
         """Return the kernel matrix of the points, with the width of the kernel computed."""
         if isinstance(self.sigma, str) and self.sigma == "local":
             raise ValueError(
-                "sigma='local' is not possible here, because all points share one width; choose "
-                "'kth' or 'median'"
+                "sigma='local' is not possible, as points share one width; choose 'kth' or 'median'"
             )
         model = NeighborhoodModel(X, _SIGMA_CANDIDATES, **self._options())
         return Gram(model.points, model.kernel, model.sigma, model.diagonal)

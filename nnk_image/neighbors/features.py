@@ -28,8 +28,7 @@ def check_features(
     """
     if isinstance(points, str | bytes | PathLike):
         raise TypeError(
-            f"{name} must be an array of points, not the file name {points!r}; read the file "
-            "first, for instance with np.loadtxt or np.load"
+            f"{name} must be an array of points, not the file name {points!r}; read the file first"
         )
     if isinstance(points, sparray | spmatrix):
         memory.require(
@@ -48,8 +47,7 @@ def check_features(
         text = f"{name} must have shape (n, d), one row per point, not {array.shape}"
         if array.ndim == 1:
             text += (
-                f"; write {name}.reshape(-1, 1) for points of one feature, {name}.reshape(1, -1) "
-                "for one point"
+                f"; {name}.reshape(-1, 1) has one feature, {name}.reshape(1, -1) is for one point"
             )
         raise ValueError(text)
     if 0 in array.shape:

@@ -114,10 +114,7 @@ def similarities(kernel: Kernel, x: Array) -> Array:
         return (kernel.gamma * x + kernel.coef0) ** kernel.degree
     if kernel.unit:
         return x
-    raise ValueError(
-        f"kernel={kernel.name!r} is not possible here, because it depends on the query; choose "
-        "another"
-    )
+    raise ValueError(f"kernel={kernel.name!r} is not possible here, as it depends on the query")
 
 
 def evaluate(function: KernelFunction, a: Array, b: Array) -> NDArray[np.float64]:

@@ -103,8 +103,7 @@ class NeighborhoodModel:
         if self.kernel.function is not None and needs_core:
             raise ValueError(
                 "a function as kernel works only with method='nnk', 'knn' or 'mutual_knn' and "
-                f"duplicates='first', not with method={method!r} and duplicates={duplicates!r}; "
-                "pass the matrix of your function with kernel='precomputed'"
+                "duplicates='first'; pass the matrix of your function with kernel='precomputed'"
             )
         if self.params.l1 > 0 and (method not in _REGRESSIONS or self.kernel.name == "lle"):
             raise ValueError(
@@ -246,8 +245,7 @@ class NeighborhoodModel:
         if self.has_sigma and solved.count.any() and not solved.weight.any():
             warn(
                 "no point has a neighbor, because all similarities are 0 or too small for l1 and "
-                f"tol; use a larger sigma than {np.max(self.sigma):g}, such as sigma='kth', or a "
-                "smaller l1 or tol"
+                f"tol; use a larger sigma than {np.max(self.sigma):g}, or a smaller l1 or tol"
             )
 
 

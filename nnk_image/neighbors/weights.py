@@ -168,10 +168,9 @@ def warn_if_indefinite(residual: NDArray[np.float64]) -> None:
         violation = float(f"{residual.max():.2g}")  # rounded: 1500, not 1483.7
         warn(
             f"the kernel matrix of {int(bad.sum())} of {bad.size} queries, the first "
-            f"{int(bad.argmax())}, is not positive semi-definite, so the weights are not optimal: "
-            f"they violate the conditions of a minimum by up to {violation:g} times the "
-            "query's largest similarity; use another kernel, or a matrix whose negative "
-            "eigenvalues are set to 0"
+            f"{int(bad.argmax())}, is not positive semi-definite: weights violate the conditions "
+            f"of a minimum by up to {violation:g} times the query's largest similarity; use "
+            "another kernel, or a matrix whose negative eigenvalues are set to 0"
         )
 
 

@@ -167,8 +167,7 @@ def _check_planar(graph: ImageGraph) -> None:
         )
     if len(graph.shape) != 2:
         raise ValueError(
-            f"the graph is of a volume of shape {graph.shape}, only graphs of images can be drawn; "
-            "draw a slice of graph.degrees with imshow"
+            f"the graph is of a volume of shape {graph.shape}; only graphs of images can be drawn"
         )
 
 
@@ -190,8 +189,7 @@ def _show_crop(ax: Axes, image: npt.ArrayLike, graph: ImageGraph, crop: Crop) ->
     image = image_array(image)
     if image.shape[:2] != graph.shape or image.ndim not in (2, 3):
         raise ValueError(
-            f"image has shape {image.shape}, the graph {graph.shape}; give the image of the graph, "
-            "channels last"
+            f"image has shape {image.shape}, the graph {graph.shape}; give its image, channels last"
         )
     rows, columns = crop
     extent = columns.start - 0.5, columns.stop - 0.5, rows.stop - 0.5, rows.start - 0.5

@@ -179,8 +179,8 @@ def check_problem(
         warnings.warn(
             f"{int((~reached).sum())} of {n} nodes, the first {int(np.argmin(reached))}, are not "
             f"linked to any known one, or only by weights below tol={tol:g} of those of their "
-            "other links, so that nothing determines their values: without links they keep start, "
-            "by default the mean of the known values; for weak links use learning.interpolate",
+            "other links: without links they keep start, by default the mean of the known values; "
+            "for weak links use learning.interpolate",
             stacklevel=3,
         )
     dtype = working_dtype(signal.dtype)

@@ -334,8 +334,7 @@ class SpectralGraphWavelets:
             if interval_end < least * (1 - 1e-5):
                 raise ValueError(
                     f"{name}={interval_end:g} lies below the largest eigenvalue, which is at least "
-                    f"{least:g}: the polynomials would grow without limit; leave {name} out or "
-                    "give a larger one"
+                    f"{least:g}; leave {name} out or give a larger one"
                 )
         if design_end is None:
             design_end = interval_end or self._operator.bound
