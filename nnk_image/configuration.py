@@ -2,7 +2,6 @@
 
 import platform
 from importlib import metadata
-from typing import Any
 
 import psutil
 from threadpoolctl import threadpool_info
@@ -17,34 +16,17 @@ PACKAGES = (
 )
 
 
-def show_config(mode: str = "print") -> dict[str, Any] | None:
+def show_config() -> None:
     """Print facts for a bug report: versions, processor features, threads, memory, BLAS.
 
     The output names neither the machine nor its user.
 
-    Parameters
-    ----------
-    mode : {'print', 'dict'}
-        'print' (default) prints the facts, 'dict' returns them.
-
-    Returns
-    -------
-    dict or None
-        Facts by name; the version of a package that is not installed is None.
-
-    Raises
-    ------
-    ValueError
-        If `mode` is neither.
-
     Examples
     --------
     >>> import nnk_image
-    >>> nnk_image.show_config("dict")["nnk_image"] == nnk_image.__version__
-    True
+    >>> nnk_image.show_config()  # doctest: +ELLIPSIS
+    simd          ...
     """
-    if mode not in ("print", "dict"):
-        raise ValueError(f"mode must be 'print' or 'dict', got {mode!r}")
     blas = (library for library in threadpool_info() if library["user_api"] == "blas")
     free, total = memory.available() / 2**30, psutil.virtual_memory().total / 2**30
     facts = {
@@ -56,11 +38,8 @@ def show_config(mode: str = "print") -> dict[str, Any] | None:
         "blas": ", ".join(f"{lib['internal_api']} {lib['version']}" for lib in blas),
         **{name: _version(name) for name in ("nnk_image", *PACKAGES)},
     }
-    if mode == "dict":
-        return facts
     for name, value in facts.items():
         print(f"{name:14}{value or 'not installed'}")
-    return None
 
 
 def _version(package: str) -> str | None:
