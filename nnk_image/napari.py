@@ -43,8 +43,7 @@ def denoise_layer(
     Parameters
     ----------
     layer : napari.layers.Image
-        An image in grayscale or color, a volume, or a time series; its scale is the spacing of
-        the pixels.
+        An image in grayscale or color, a volume, or a time series; its scale is the spacing.
     sigma : float
         Standard deviation of the noise in the layer's units; 0 (default) to estimate it.
     method, strength

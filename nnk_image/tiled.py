@@ -71,8 +71,7 @@ def denoise_tiles(
     max_memory : int or str
         Largest memory in bytes for all tiles in progress, such as 2**30 or '4GiB'; default 1 GiB.
     n_jobs : int, optional
-        Number of tiles processed at the same time, each on one thread; None (default) is 1, -1 one
-        per processor.
+        Tiles processed at a time, each on one thread; None (default) is 1, -1 one per processor.
     progress : bool or callable
         True shows a progress bar; a callable is called with ``(done, total)`` rows of tiles.
 
@@ -225,14 +224,12 @@ def denoise(
     sigma, method, channel_axis, spacing, strength
         As for `nnk_image.denoise_tiles`.
     max_memory : int or str
-        Largest memory in bytes for one dask task, which uses one thread; default 512 MiB. Larger
-        tiles are faster, because tiles overlap.
+        Largest memory in bytes for one dask task, which uses one thread; default 512 MiB.
 
     Returns
     -------
     dask.array.Array
-        Of the shape and chunks of `image`: float32 for float16 and float32 images, float64 for all
-        others.
+        Of the shape and chunks of `image`: float32 for float16 and float32 images, else float64.
 
     Raises
     ------
@@ -276,8 +273,7 @@ def analyze(
     **options
         `window`, `sigma_d`, `channel_axis` and `spacing` as for `image_graph`; all others as for
         `SpectralGraphWavelets`. `lmax` must be a number or None, and `tau` is required for the
-        regularized Laplacian. Without `lmax` and `bound`, an upper bound on the eigenvalues is
-        computed from all tiles first.
+        regularized Laplacian. Without `lmax` and `bound`, a bound is computed from all tiles first.
 
     Returns
     -------

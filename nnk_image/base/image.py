@@ -195,8 +195,7 @@ def feature_planes(image: Image, lines: Lines) -> tuple[bool, Array]:
     """Return whether float32 is exact, and (C, rows, stride) features as the C core reads them.
 
     It is exact for 8-bit values, because it holds every product of their differences: their graph
-    is that of the float64 image, bit for bit. Features are NaN on the border, in gaps and where
-    pixels are masked.
+    is that of the float64 image, bit for bit. Features are NaN on the border, in gaps and masks.
     """
     exact = image.channels <= _MAX_EXACT_CHANNELS
     exact = exact and image.pixels.dtype.str[1:] in _EXACT_IN_FLOAT32

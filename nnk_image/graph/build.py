@@ -48,8 +48,7 @@ def image_graph(
         could be in color or a volume: give `channel_axis` or `spacing` to decide.
     window : int, or tuple or list of int, optional
         Side of the window in pixels, odd, 3 to 63; or one side for each axis but `channel_axis`,
-        where 1 means no neighbors along that axis.  Default: 11 for two axes, 5 for three, 3 for
-        four.
+        where 1 means no neighbors along it.  Default: 11 for two axes, 5 for three, 3 for four.
     sigma_d : float
         Width of the kernel in space, in pixels or the units of `spacing`; default 2.
     sigma_f : float, optional
@@ -57,8 +56,7 @@ def image_graph(
         range, which is 1 for bool and for floats within [0, 1], 255 for uint8 and 65535 for uint16;
         give `sigma_f` for all others.
     channel_axis : int, optional
-        Axis of the channels of a color image, whose pixels are compared by Euclidean distance.
-        Default: the image has no channels.
+        Axis of the channels, which are compared by Euclidean distance.  Default: no channels.
     mask : bool array_like of the image's shape without channels, optional
         True for valid pixels; the others, like masked entries of a masked array, are nodes without
         edges, and may be NaN.  Default: all pixels are valid.
@@ -70,16 +68,14 @@ def image_graph(
         weights them by non-negative kernel regression of each pixel on its neighbors; an undirected
         edge gets the larger weight of its two ends.
     spacing : float or sequence of float, optional
-        Distance between neighboring pixels, such as the voxel size: one number, or one for each
-        axis but `channel_axis`.  Default: 1.
+        Distance between neighboring pixels, or one for each axis but `channel_axis`; default 1.
     n_jobs : int, optional
         Largest number of threads; None (default) is 1, -1 all.  The graph does not depend on it.
 
     Returns
     -------
     ImageGraph
-        Graph with one node per pixel.  Weights are float32 for float16 and float32 images, float64
-        for all others.
+        One node per pixel; weights are float32 for float16 and float32 images, else float64.
 
     Raises
     ------

@@ -24,8 +24,7 @@ def grid_graph(
     shape : tuple of int
         (H, W) of an image, without its channels; 2 to 4 axes.
     window : int, or tuple or list of int
-        Side of the window in pixels, as for `image_graph`; 3 (default) gives 8 neighbors in an
-        image and 26 in a volume.
+        Side of the window in pixels, as for `image_graph`; 3 (default) gives 8 neighbors in 2-D.
     mask : bool array_like of that shape, optional
         True for valid pixels; the others have no links. Default: all are valid.
 

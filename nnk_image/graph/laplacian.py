@@ -42,8 +42,7 @@ def sparse_adjacency(graph: Any) -> Any:
 def check_adjacency(adjacency):
     """Convert a graph that `sparse_adjacency` accepts to a new adjacency in canonical float CSR.
 
-    TypeError or ValueError unless it is symmetric, not empty, finite, without negative weights and
-    self loops.
+    TypeError or ValueError if it is asymmetric, empty, not finite, negative, or has self loops.
     """
     adjacency = sparse_adjacency(adjacency)
     if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1] or adjacency.shape[0] == 0:

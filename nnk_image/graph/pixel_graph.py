@@ -38,8 +38,7 @@ class ImageGraph:
     shape : tuple of int
         Shape of the image without channels: (H, W), or (D, H, W) for a volume.
     kind : {'nnk', 'bilateral'}
-        Which pixels are linked, whatever the weights. 'bilateral': each pixel to all others in its
-        window. 'nnk': only to a few of them.
+        Whether pixels are linked to all others in their windows, 'bilateral', or to a few, 'nnk'.
     window, sigma_d, sigma_f, directed
         As for `image_graph`, with the defaults filled in.
     valid : bool ndarray of `shape`, or None
@@ -70,10 +69,9 @@ class ImageGraph:
     def adjacency(self) -> csr_array:
         """Weights of the edges as an (N, N) scipy.sparse.csr_array, made when it is first used.
 
-        Nodes are numbered in row-major order: ``image.ravel()[i]`` is the value at node i, and the
-        pixel at (row, column) is node ``row * W + column``. The matrix is symmetric unless
-        `directed`; it has sorted columns, no explicit zeros and no self loops. Rows of masked
-        pixels are empty.
+        Nodes are numbered in row-major order: the pixel at (row, column), ``image.ravel()[i]``, is
+        node ``i = row * W + column``. The matrix is symmetric unless `directed`; it has sorted
+        columns, no explicit zeros and no self loops. Rows of masked pixels are empty.
 
         The graph keeps this matrix, which is read-only. To change it, or to pass it to a function
         that fails with "WRITEBACKIFCOPY base is read-only", use ``graph.adjacency.copy()``.
@@ -195,8 +193,7 @@ class ImageGraph:
         """Convert to a ``networkx.Graph``, or a ``networkx.DiGraph`` if the graph is directed.
 
         Nodes are numbered as in `adjacency`; each edge has the attribute 'weight', a float. In a
-        DiGraph, edges lead from each pixel to the neighbors that it chose. ImportError if networkx
-        is not installed.
+        DiGraph, edges lead from a pixel to those it chose. ImportError if networkx is missing.
         """
         with needing("to_networkx needs networkx", "networkx"):
             import networkx

@@ -30,8 +30,7 @@ class Window:
     `offsets`, (n, axes), are those of all pixels but the center, by increasing distance. `forward`
     holds those that follow the center in row-major order; the others are their negatives. `dy` and
     `dx` are the forward offsets in rows (`Lines`) and in pixels along a row. `pair_delta` holds the
-    threshold factor (`pair_deltas`) of each pair that `core`, for C, lists; the largest factor is
-    `max_delta`.
+    threshold factor (`pair_deltas`), at most `max_delta`, of each pair that `core`, for C, lists.
     """
 
     radii: tuple[int, ...]

@@ -79,8 +79,7 @@ def read(
     Returns
     -------
     array : ndarray
-        In native byte order. A picture is of shape (H, W) or (H, W, 3), upright, its transparency
-        in ``metadata.alpha``.
+        In native byte order. Pictures are (H, W) or (H, W, 3), upright, without transparency.
     metadata : Metadata
         Other contents of the file: ``axes``, ``spacing``, ``unit``, ``alpha``, ``icc_profile``,
         ``dpi``, ``exif`` and more. Pass it to `write` to preserve them.
@@ -88,8 +87,7 @@ def read(
     Raises
     ------
     ImageFileError
-        If the file is missing, unreadable, damaged, too large or of an unknown format, or if
-        `axes` is needed, or does not fit.
+        If the file is missing, damaged, too large or of unknown format, or `axes` does not fit.
 
     Examples
     --------
@@ -178,12 +176,10 @@ def write(
     Raises
     ------
     ImageFileError
-        If the format cannot hold the array or the file cannot be written; an existing file is
-        then untouched.
+        If the format cannot hold the array or the file cannot be written; it is then unchanged.
     ValueError
         If `array` contains NaN that the file cannot hold, is empty or complex, does not match the
-        metadata, or holds floats from 0 to 1, or far beyond 255, that would become a black or a
-        white picture.
+        metadata, or holds floats that would become a black or white picture, such as 0 to 1.
 
     Warns
     -----

@@ -56,8 +56,7 @@ class Metadata:
     axes_assumed : bool
         True if the file does not name all of its axes, so that some were guessed.
     spacing : tuple of float or None
-        Distance between neighbors along each axis, None where unknown: in `unit` along Z, Y and
-        X, in seconds along T.
+        Distance between neighbors along each axis in `unit`, along T in seconds; None if unknown.
     unit : str or None
         Unit of length, such as 'um' or 'mm'.
     dtype : numpy.dtype or None

@@ -24,8 +24,7 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
         Parameters
         ----------
         X : (N, d) array_like or sparse matrix
-            Points, made dense; the (N, N) matrix of the kernel between them for a precomputed
-            kernel.
+            Points, made dense; their (N, N) kernel matrix for a precomputed kernel.
         y : (N,) array_like
             Classes: integers, booleans or strings. All points may be of the same class.
 

@@ -20,8 +20,7 @@ _SHIFT = 1e-9  # of the largest diagonal entry; is added to the diagonal to make
 def lle_embedding(weights: Weights, n_components: int = 2) -> Array:
     """Embed points in a few dimensions by locally linear embedding (LLE) with given weights.
 
-    The weights express each point as a sum of its neighbors; the coordinates satisfy these sums
-    best.
+    The weights express each point as a sum of its neighbors; the coordinates fit these sums best.
 
     Parameters
     ----------
@@ -41,8 +40,7 @@ def lle_embedding(weights: Weights, n_components: int = 2) -> Array:
     Warns
     -----
     UserWarning
-        If the points form several components without links between them: the first coordinates
-        then only separate these components.
+        If the points form several components, which the first coordinates then only separate.
 
     Notes
     -----

@@ -13,9 +13,9 @@ from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.learning.inputs import Graph, check_graph
+from nnk_image.learning.inputs import check_graph
 from nnk_image.neighbors.options import warn
-from nnk_image.solvers.problem import Problem, check_known, known_channels
+from nnk_image.solvers.problem import Graph, Problem, check_known, known_channels
 from nnk_image.solvers.quadratic import QuadraticSystem
 
 _LARGEST_ERROR = 1e-6  # of the last column in `harmonic`, which is 1 if exact
@@ -40,8 +40,7 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
     Returns
     -------
     float64 ndarray of the shape of `values`
-        Values of all nodes; up to rounding, known values are kept, and the others lie between the
-        smallest and the largest known value.
+        Values of all nodes; known ones are kept up to rounding, others lie within their range.
 
     Warns
     -----
@@ -96,8 +95,7 @@ def harmonic(graph: Graph, adjacency: csr_array, known: Array, given: Array) -> 
 
     `adjacency` is that of the graph, from `check_graph`. The second result, (N,), is the harmonic
     function with value 1 at all known nodes. It is exactly 1 at linked nodes; where rounding makes
-    it smaller, values must be divided by it. Both results are 0 where there is no path to a known
-    node.
+    it smaller, values must be divided by it. Both are 0 where no path leads to a known node.
     """
     component = connected_components(adjacency, directed=False)[1]
     reached = np.isin(component, component[known])

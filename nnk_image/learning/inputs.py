@@ -1,6 +1,6 @@
 """Checks of arguments: undirected graphs, rows of weights, points, labels."""
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,8 @@ from nnk_image.base.image import Array
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 from nnk_image.neighbors.features import check_features, check_finite
 from nnk_image.neighbors.result import Neighborhoods
-from nnk_image.solvers.problem import node_values
+from nnk_image.solvers.problem import Graph, node_values
 
-Graph: TypeAlias = Any  # ImageGraph, or what `sparse_adjacency` takes
 Weights: TypeAlias = Neighborhoods | sparray | spmatrix
 
 

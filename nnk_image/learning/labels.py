@@ -10,10 +10,11 @@ from nnk_image.base.checks import check_choice, check_count, plain_array
 from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
 from nnk_image.learning.harmonic import harmonic
-from nnk_image.learning.inputs import Graph, check_graph, check_labels
+from nnk_image.learning.inputs import check_graph, check_labels
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
 from nnk_image.neighbors.options import warn
+from nnk_image.solvers.problem import Graph
 
 
 def label_propagation(
@@ -132,8 +133,7 @@ def few_shot_labels(
     Q : (n, d) array_like or sparse matrix
         Queries.
     n_neighbors : int
-        Largest number of candidates of each query, the labeled points most similar to it; default
-        30.
+        Largest number of candidates of a query, the labeled points most similar to it; default 30.
     kernel, sigma, method, n_jobs : optional
         As for `nnk_neighbors`, but the default kernel is 'cosine'. Not ``kernel='precomputed'`` and
         ``method='mutual_knn'``; 'kstar' and 'lnp' need ``kernel='gaussian'``.

@@ -35,11 +35,9 @@ def manifold_metrics(
     X : (N, d) array_like or sparse matrix
         Points.
     neighborhoods : Neighborhoods, or (N, N) scipy.sparse matrix
-        Neighbors of each point of X, from `nnk_neighbors`; row i of a matrix holds the weights of
-        the neighbors of point i.
+        Neighbors of each point of X, from `nnk_neighbors`; row i holds their weights for point i.
     normalize : bool
-        True (default) scales points to length 1 before diameters are measured, which then range
-        from 0 to 2.
+        True (default) scales points to length 1 for diameters, which are then from 0 to 2.
     norm : {'min_rank', 'product'}
         How the affinity is normalized, see Notes. 'min_rank' (default): 1 means that one space
         contains the other. 'product': as printed in the thesis.
@@ -51,8 +49,7 @@ def manifold_metrics(
     dimension : (N,) int64 ndarray
         Number of neighbors of each point, which grows with the local dimension.
     diameter : (N,) float64 ndarray
-        Largest distance between two neighbors of each point, small where data is dense; 0 for
-        fewer than two neighbors.
+        Largest distance between two neighbors of each point; 0 for fewer than two neighbors.
     affinity : (nnz,) float64 ndarray
         For each point and each of its neighbors, row by row: how parallel the linear spaces are
         that the coordinate vectors of their neighbors span, from 0 to 1, small where the data is
@@ -110,8 +107,7 @@ def intrinsic_dimension(
     neighborhoods : Neighborhoods, or (n, N) scipy.sparse matrix
         Neighbors of each point, from `nnk_neighbors`; without `X` also of n other queries.
     X : (N, d) array_like or sparse matrix, optional
-        Points, to count the directions in which neighbors spread (principal component analysis).
-        Default: the neighbors are counted.
+        Points, to count the principal directions in which neighbors spread, not the neighbors.
     threshold : float
         A direction counts if its eigenvalue exceeds this fraction of the largest one, below 1;
         default 0.05. Ignored without `X`.

@@ -51,9 +51,8 @@ class MeansOptions(KernelEstimator):
 class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MeansOptions):
     """Cluster points by representing each as a sum of a few atoms (NNK-Means).
 
-    A point is represented by its code: the non-negative weights of a few atoms around it. Atoms are
-    in the feature space of the kernel. With ``n_neighbors=1`` it is k-means, except that atoms may
-    be rescaled.
+    A point is represented by its code: the non-negative weights of a few atoms around it, in the
+    feature space of the kernel. With ``n_neighbors=1`` it is k-means, but atoms may be rescaled.
 
     Parameters
     ----------
@@ -64,8 +63,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     kernel, kernel_params, n_jobs : optional
         As for `nnk_neighbors`, with the same defaults, but not the kernels 'lle' and 'angular'.
     sigma : float or {'median', 'kth'}
-        Width of the kernel: a number, or a rule of `nnk_neighbors` for 30 candidates; default
-        'median'.
+        Width of the kernel, or a rule of `nnk_neighbors` for 30 candidates; default 'median'.
     sigma_scale : float
         As for `NNKClassifier`; default 1.
     max_iter : int
@@ -102,8 +100,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     References
     ----------
-    S. Shekkizhar, PhD thesis, University of Southern California, 2023, Algorithm 5, eq. 3.10 to
-    3.13.
+    S. Shekkizhar, PhD thesis, University of Southern California, 2023, Algorithm 5, eq. 3.10-3.13.
 
     Examples
     --------

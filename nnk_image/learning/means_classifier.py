@@ -21,12 +21,10 @@ class NNKMeansClassifier(ClassifierMixin, MeansOptions):
     Parameters
     ----------
     n_clusters : int
-        Number of atoms of each class; default 10. If a class has fewer points, all of them
-        are atoms.
+        Number of atoms of each class, at most that of its points; default 10.
     n_neighbors, kernel, kernel_params, sigma, sigma_scale, max_iter, tol, \
 random_state, n_jobs : optional
-        As for `NNKMeans`, with the same defaults; the width of the kernel is computed from all
-        points and common to the classes.
+        As for `NNKMeans`, with the same defaults; the classes share the width of the kernel.
 
     Attributes
     ----------

@@ -103,14 +103,11 @@ def nalac(
     Parameters
     ----------
     X, Y : (N, d) and (N, e) array_like or sparse matrix
-        Points, and the same points in the embedding. They give the distances by which neighbors are
-        sorted; with `soft` they have no effect.
+        Points, and the same points in the embedding, which sort the neighbors; not with `soft`.
     neighbors_X, neighbors_Y : Neighborhoods, or (N, N) scipy.sparse matrix
-        Neighbors of the points, and of the embedded points; row i of a matrix holds those of
-        point i. Weights are ignored.
+        Neighbors of both, of point i in row i of a matrix; weights are ignored.
     soft : bool
-        True compares sets of neighbors, False (default) lists sorted by distance, equally near ones
-        by index.
+        True compares sets of neighbors, False (default) lists sorted by distance, then index.
 
     Returns
     -------

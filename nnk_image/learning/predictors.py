@@ -89,8 +89,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         Parameters
         ----------
         X : (n, d) array_like or sparse matrix, optional
-            Queries, as for `predict`. Default: the fitted points, each with the others as
-            candidates; at least two are needed.
+            Queries, as for `predict`. Default: the fitted points, each among the others.
 
         Returns
         -------

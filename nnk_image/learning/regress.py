@@ -72,8 +72,7 @@ n_jobs : optional
 
     Notes
     -----
-    Queries far from all points are as for `NNKClassifier`, with the mean of all values in place of
-    the frequencies of the classes.
+    For queries far from all points see `NNKClassifier`; the mean replaces the frequencies there.
 
     References
     ----------

@@ -75,8 +75,7 @@ def middle_of(points: Array) -> Array:
     """Return a median of each feature, to be subtracted before distances are computed.
 
     Distances computed from inner products lose digits far from the origin. Unlike the mean, the
-    median stays near most of the points if some have huge values, such as those that mark missing
-    data.
+    median stays near most points if some have huge values, such as those of missing data.
     """
     half = len(points) // 2
     return np.partition(points, half, axis=0)[half]

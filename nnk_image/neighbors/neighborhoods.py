@@ -43,8 +43,7 @@ def nnk_neighbors(
     queries : (n, d) array_like or sparse matrix, optional
         Points whose neighbors are computed; for ``kernel='precomputed'``, their (n, N) kernel with
         the points of X. A query equal to a point of X has this point among its candidates, with
-        the default kernel and method as its only neighbor. Default: the points of X, each with all
-        others as candidates.
+        the default kernel and method as its only neighbor. Default: X, each point among the others.
     kernel : str or callable, default: 'gaussian'
         Similarity of two points x and y, with ``x.y`` their inner product:
 
@@ -121,8 +120,7 @@ def nnk_neighbors(
     Warns
     -----
     UserWarning
-        If a kernel is not positive semi-definite, so that weights of 'nnk' or 'omp' are not
-        optimal (see `residual` of the result).
+        If weights are not optimal, as the kernel is not positive semi-definite (see `residual`).
 
     See Also
     --------

@@ -92,8 +92,7 @@ def nnk_weights(
 def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
     """Test which candidates of a query hide others (kernel ratio interval).
 
-    Candidate i is hidden behind j if `nnk_weights` of these two alone are 0 for i. With a third
-    candidate i may have a positive weight.
+    Candidate i is hidden behind j if `nnk_weights` of these two alone are 0 for i.
 
     Parameters
     ----------

@@ -32,13 +32,11 @@ def plot_comparison(
     axes : sequence of matplotlib.axes.Axes, optional
         One for each image, and one for the difference. Default: a new figure.
     value_range : (float, float), optional
-        Values that are drawn as black and as white. Default: the range of `clean`, or of the first
-        image if `clean` is not given.
+        Values that are drawn as black and white. Default: the range of `clean`, or the first image.
     clean : array_like, optional
         The image without noise. Titles then show the root mean square errors of finite pixels.
     difference : bool
-        True also draws the difference of the last image from `clean`, or from the first image if
-        `clean` is not given; default False.
+        True also draws the last image's difference from `clean` or the first one; default False.
 
     Returns
     -------

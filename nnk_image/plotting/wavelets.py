@@ -27,8 +27,7 @@ def plot_bands(
     Parameters
     ----------
     coefficients : (n_bands, H, W) array_like
-        As returned by `SpectralGraphWavelets.analyze`; entries that are not finite or masked stay
-        blank.
+        As returned by `SpectralGraphWavelets.analyze`; non-finite or masked entries stay blank.
     axes : sequence of matplotlib.axes.Axes, optional
         One per band. Default: a new figure.
     limits : sequence of float, optional
@@ -38,8 +37,7 @@ def plot_bands(
     Returns
     -------
     list of matplotlib.axes.Axes
-        One per band: the lowest band is gray; in the others negative values are blue and positive
-        ones red.
+        One per band: the lowest is gray; in the others negative values are blue, positive ones red.
 
     Examples
     --------
@@ -78,11 +76,9 @@ def plot_compaction(
     Parameters
     ----------
     results : EnergyCompaction or sequence of EnergyCompaction
-        Result of `energy_compaction`, or several for the same orders and graphs, whose mean is
-        drawn.
+        Results of `energy_compaction` for the same orders and graphs; their mean is drawn.
     axes : sequence of matplotlib.axes.Axes, optional
-        One per Chebyshev order, and one for block transforms if the results have them. Default: a
-        new figure.
+        One per Chebyshev order, and one for block transforms, if any. Default: a new figure.
 
     Returns
     -------

@@ -45,8 +45,7 @@ def gglr(
         How strongly the signal is smoothed toward planes, without unit and at least 0. 0 keeps
         known values and fills in the others; then `known` is needed.
     stiffness : float
-        How strongly changes of the slope between neighbors are penalized, in squared units of the
-        coordinates; default 0.1.
+        Penalty on changes of slope between neighbors, in squared units of coordinates; default 0.1.
     coordinates : (N, K) array_like, optional
         Position of each node, in K <= 8 dimensions and any units. Default: `ImageGraph.positions`,
         in pixels or the units of `spacing`; needed for graphs that are not of an image.
@@ -56,8 +55,7 @@ def gglr(
     Returns
     -------
     restored, info
-        As for `smooth`, also in what it raises and warns of. Values may lie outside the range of
-        the known ones.
+        As for `smooth`, also in what it raises and warns of. Values may leave the known range.
 
     Notes
     -----

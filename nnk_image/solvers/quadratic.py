@@ -45,8 +45,7 @@ def smooth(
         and at least 0. 0 keeps known values and fills in the others with the weighted means of
         their neighbors; then `known` is needed.
     known : bool array_like with an element per node, optional
-        True where the signal is known, for all channels; other values are ignored and may be NaN.
-        Default: everywhere.
+        True where the signal is known; other values are ignored and may be NaN. Default: all.
     start : SolverInfo or array_like of the signal's shape, optional
         First guess of the result, finite; or the `SolverInfo` of an earlier call with the same
         graph and number of channels, to continue from there. It changes the result only at nodes
@@ -77,8 +76,7 @@ def smooth(
     -----
     UserWarning
         If `tol` was not reached within `max_iterations`, or rounding errors keep the residual above
-        0.001, or nodes are not linked to any known one, or only by weights below `tol` of those of
-        their other links.
+        0.001, or nodes are linked to no known one, or only by weights below `tol` of other links.
 
     See Also
     --------
@@ -158,8 +156,7 @@ class QuadraticSystem:
 def _preconditioner(least: float) -> Array:
     """Return Chebyshev series on [0, 2] of q(x), which is about 1 / x on [least, 2], and of x q(x).
 
-    ``x q(x) = 1 - T(x) / T(0)``, where T is the Chebyshev polynomial of the interval: it is
-    positive on all of (0, 2].
+    ``x q(x) = 1 - T(x) / T(0)``, positive on (0, 2], with T the interval's Chebyshev polynomial.
     """
     low = max(least, 2 / _DEGREE**2)
     peak = np.zeros(_DEGREE + 1)

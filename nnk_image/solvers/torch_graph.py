@@ -90,8 +90,7 @@ class TorchGraph:
         x : (..., H, W) or (..., N) tensor
             Signals.
         coefficients : (order + 1,) or (n_bands, order + 1) tensor
-            Coefficients c of one filter or several, as in ``SpectralGraphWavelets.coefficients``,
-            for the same `bound`.
+            Coefficients c of filters on [0, bound], as of `SpectralGraphWavelets`.
 
         Returns
         -------
@@ -134,8 +133,7 @@ class TorchGraph:
         strength : float or tensor of one element
             Weight of smoothness, above 0.
         tol : float
-            Relative residual at which iterations stop, as for `nnk_image.solvers.smooth`; default
-            1e-6.
+            Relative residual at which iterations stop, as for `solvers.smooth`; default 1e-6.
 
         Returns
         -------

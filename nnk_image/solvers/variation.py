@@ -60,8 +60,7 @@ def total_variation(
     Returns
     -------
     restored, info
-        As for `smooth`, also in what it raises and warns of. No value leaves the range of the
-        known ones.
+        As for `smooth`, also in what it raises and warns of. No value leaves the known range.
 
     Notes
     -----
@@ -120,8 +119,7 @@ class _Flow:
     def _set_steps(self, spread: float) -> None:
         """Set the steps of nodes and edges for a channel with this standard deviation.
 
-        It is 1 at known nodes and 0 at fixed ones. An unknown node moves at most half a standard
-        deviation per iteration.
+        That of a known node is 1, of a fixed one 0; unknown ones move at most half a deviation.
         """
         problem, limit, (tail, head, *_) = self._problem, self._limit, self._topology
         least = _STEP_OF_UNKNOWN * spread / float(np.finfo(limit.dtype).max) ** 0.75

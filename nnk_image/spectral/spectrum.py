@@ -65,8 +65,7 @@ def bound_of(largest, kind, tau=None, dtype=None):
     """Bound the eigenvalues from above, given the `bound_statistic` and the type of the degrees.
 
     It is 2 for the normalized Laplacian and the random walk, and ``2 d / (d + tau)`` with d the
-    largest degree for the regularized Laplacian. Without edges it is 1, because any interval holds
-    the only eigenvalue, 0.
+    largest degree for the regularized Laplacian. Without edges it is 1: the only eigenvalue is 0.
     """
     if largest == 0:
         return 1.0

@@ -42,8 +42,7 @@ class EnergyCompaction:
         frequency. The names are 'dct', that of each graph for its `block_gft`, and, after
         `with_klt`, 'klt'. Empty without `block_size`.
     moments : (block_size**2, block_size**2) ndarray of float64
-        Mean product of every pair of pixels in a block, divided by the mean energy of a block, for
-        `with_klt`; (0, 0) without `block_size`.
+        Mean product of every pair of pixels in a block, relative to the energy; for `with_klt`.
     """
 
     orders: tuple[int, ...]
@@ -131,9 +130,8 @@ def energy_compaction(
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
-        Image of any real dtype, in any units: the mean of each channel is removed, and energies
-        are relative to the total.  Masked pixels, also those of a graph, are left out; all others
-        must be finite.
+        Image of any real dtype and unit, finite but where masked, also by a graph.  The mean of
+        each channel is removed, and energies are relative to the total.
     graphs : ImageGraph or dict from str to ImageGraph, optional
         Undirected graphs of the image's shape; a single one is named by its kind.  Default:
         ``{"bilateral": bilateral_graph(image), "nnk": image_graph(image)}``.
@@ -142,18 +140,15 @@ def energy_compaction(
     sigma_f : float, optional
         Width of the kernel of the default graphs in intensity, as for `image_graph`.
     orders : int or sequence of int
-        Degrees of the Chebyshev polynomials that approximate the filters; all are measured.
-        Default: 4, 6, 12, 15 and 30.
+        Degrees of the Chebyshev polynomials, all measured; default 4, 6, 12, 15 and 30.
     filters, n_scales, laplacian, n_jobs
         As for `SpectralGraphWavelets`.
     lmax : float or dict from str to float, optional
         Eigenvalue at which the highest band ends, as for `SpectralGraphWavelets`; one number, or
-        one for each graph by name.  Default, also for a graph that the dict leaves out: 1.01 times
-        an estimate of its largest eigenvalue.
+        one for each graph by name.  Default: 1.01 times an estimate of its largest eigenvalue.
     block_size : int, optional
         Side in pixels of square blocks, 2 to 64, on which the graph transform `block_gft` and the
-        discrete cosine transform are measured as well; only for images of two axes.  Default: no
-        blocks.
+        discrete cosine transform are measured as well; only for images of two axes.  Default: none.
 
     Returns
     -------

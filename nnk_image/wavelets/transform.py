@@ -46,8 +46,7 @@ class SpectralGraphWavelets:
         each; or a `pygsp.filters.Filter` of any graph. These ignore `n_scales`, and `lmax` only
         sets the default of `bound`.
     n_scales : int
-        Number of wavelet bands besides the scaling function, 1 to 1000 ('half_cosine': at least 2);
-        default 6.
+        Wavelet bands besides the scaling function, 1 to 1000 ('half_cosine': from 2); default 6.
     order : int
         Degree of the Chebyshev polynomials, 0 to 100000; default 30. Time is proportional to it.
     laplacian : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
@@ -84,8 +83,7 @@ class SpectralGraphWavelets:
         Chebyshev coefficients c of each band on [0, bound], in numpy's convention: the response at
         the eigenvalue x is ``sum_k c[k] T_k(2 x / bound - 1)``.
     bank : FilterBank
-        The filters that the polynomials approximate: ``bank.evaluate(x)`` returns their (n_bands,
-        n) responses at n eigenvalues.
+        The filters: ``bank.evaluate(x)`` returns their (n_bands, n) responses at n eigenvalues.
 
     Raises
     ------
@@ -106,9 +104,8 @@ class SpectralGraphWavelets:
 
     **The default bound** of the combinatorial Laplacian is ``max_i (Q x)_i / x_i`` with ``Q = D +
     W`` and ``x = Q d``, d the degrees; for a graph of `bilateral_graph`, a bound that follows from
-    its kernel is used where it is smaller. The bound is 2 for the normalized and the random-walk
-    Laplacian, and ``2 d / (d + tau)`` with d the largest degree for the regularized one. Without
-    edges it is 1.
+    its kernel is used where it is smaller. It is 2 for the normalized and the random-walk
+    Laplacian, ``2 d / (d + tau)`` with d the largest degree for the regularized, 1 without edges.
 
     References
     ----------
@@ -172,8 +169,7 @@ class SpectralGraphWavelets:
         Raises
         ------
         TypeError, ValueError
-            If the values are not finite real numbers, if some are masked (masked array), or if the
-            shape is not the graph's.
+            If values are not real, finite and unmasked, or their shape is not the graph's.
         """
         signal = self._check_signal(image, (), "image values")
         return self._apply(self._operator.analyze, signal, self.coefficients)
@@ -233,8 +229,7 @@ class SpectralGraphWavelets:
         """Compute the image from its wavelet coefficients: the inverse of `analyze`.
 
         If no image has exactly these coefficients, the result is the one whose coefficients are
-        closest in the sense of least squares (for the random-walk and the regularized Laplacian in
-        the inner product of `synthesize`).
+        closest in the sense of least squares, in the inner product of `synthesize`.
 
         Parameters
         ----------
