@@ -321,11 +321,11 @@ def test_bound_is_a_float_that_does_not_depend_on_chunks(dtype, kind, monkeypatc
     image = np.random.default_rng(5).random((17, 13)).astype(dtype)
     mask = np.ones(image.shape, bool)
     mask[5:9] = False  # isolated nodes, also whole chunks of them
-    adjacency = image_graph(image, window=5, sigma_f=0.1, mask=mask).adjacency
-    whole = bound_of(adjacency, kind)
+    graph = image_graph(image, window=5, sigma_f=0.1, mask=mask)
+    whole = bound_of(graph, kind)
     assert type(whole) is float
     monkeypatch.setattr("nnk_image.base.parallel.PIXELS_PER_CHUNK", 7)
-    assert {bound_of(adjacency, kind, n_jobs) for n_jobs in (1, 2, 3)} == {whole}
+    assert {bound_of(graph, kind, n_jobs) for n_jobs in (1, 2, 3)} == {whole}
 
 
 @given(graphs(), st.sampled_from(["combinatorial", "normalized"]), st.integers(1, 30))
