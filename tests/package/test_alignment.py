@@ -101,7 +101,6 @@ CALLS = {
     "analyze": lambda form: bands_of(GRAPH, form(GRAY)),
     "analyze, graph": lambda form: bands_of(form(GRAPH), GRAY),
     "analyze, graph of a volume": lambda form: bands_of(form(VOLUME_GRAPH), VOLUME),
-    "analyze, matrix": lambda form: bands_of(form(GRAPH.adjacency), GRAY.ravel()),
     "synthesize": lambda form: [
         SpectralGraphWavelets(GRAPH, order=8).synthesize(form(np.stack([GRAY] * 7)))
     ],
