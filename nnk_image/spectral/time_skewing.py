@@ -5,18 +5,9 @@ needed.  So a *block* of several orders can be computed in one sweep down the ro
 `border` rows behind the one before, while the rows in use are in cache (`_core.ChebyshevSweep`).
 
 Each thread gets a *tile*: a span of rows that moves down by `border` rows with every order (time
-skewing of iterated stencils).  At its top a tile needs only what it has computed itself.  At its
-bottom it needs the first rows of the tile below, its *head*:
-
-    order 1   |   tile 0   |   tile 1   |
-    order 2   |    tile 0    |  tile 1  |        rows grow to the right,
-    order 3   |      tile 0    | tile 1 |        one block of three orders
-
-So the heads of all tiles are computed first, and then all other rows.  Nothing is computed twice,
-and every number results from the same operations as on one thread.
-
-If the operator's entries are not kept (`BlockMatrix`), a tile makes them some rows at a time and
-uses them while they are in cache.
+skewing of iterated stencils; docs/threads.md draws it).  At its bottom it needs the first rows of
+the tile below, its *head*, so the heads of all tiles are computed first.  If the operator's entries
+are not kept (`BlockMatrix`), a tile makes them some rows at a time.
 """
 
 from dataclasses import dataclass
