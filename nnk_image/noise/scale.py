@@ -173,11 +173,6 @@ class Scale:
         return weighted_medians(self.white, self.certainty)
 
     @property
-    def typical_white_opponent(self) -> Floats:
-        """(C,) medians of `white_opponent` over the bins."""
-        return weighted_medians(self.white_opponent, self.certainty)
-
-    @property
     def typical_white_own(self) -> Floats:
         """(C,) medians of `white_own` over the bins."""
         return weighted_medians(self.white_own, self.certainty)

@@ -21,16 +21,10 @@ independent. From twice this ratio on, they share their noise."""
 def shared_white(scale: Scale) -> float:
     """Return the variance of the white noise that is the same in all channels.
 
-    Such noise is left where colors were smoothed. It is that of the quietest channel, times the
-    mean correlation of the channels.
+    Such noise is left where colors were smoothed. It is what the quietest channel has in addition
+    to the quietest opponent channel, where independent noise is as strong, and shared noise absent.
     """
-    white = scale.typical_white
-    if len(white) == 1:
-        return 0.0
-    luminance = scale.typical_white_opponent[0]
-    if_equal = np.sqrt(white).sum() ** 2 - white.sum()  # of the sum of all channels
-    correlation = (len(white) * luminance - white.sum()) / if_equal
-    return float(np.clip(correlation, 0, 1) * white.min())
+    return float(max(0.0, scale.typical_white.min() - scale.typical_white_own.min()))
 
 
 def independent_white(scale: Scale) -> Floats:
@@ -41,18 +35,18 @@ def independent_white(scale: Scale) -> Floats:
 def possible_texture(scale: Scale) -> Floats:
     """Return which part of the (C,) variances of `independent_white` may be texture.
 
-    In gray, it is all. In color, the variance of independent noise in an opponent channel is a
-    weighted mean of those in the channels. If less was measured there, the channels contain tinted
-    texture, as of grass, which differs between channels, but has the same color everywhere. It is
-    what exceeds one number, the largest with which these means are not above what was measured.
+    In gray, all of it. In color, texture of one tint, as that of grass, is stronger in some
+    channels than in others. But unlike independent noise, it is not in all opponent channels, where
+    the latter has weighted sums of its variances. So variances may be texture above a limit: the
+    largest one that makes none of these sums greater than what was measured.
     """
     variances = independent_white(scale)
     if len(variances) == 1:
         return variances
     limits = np.array([0, *np.sort(variances)])
-    means = scale.matrix**2 @ np.minimum(variances[:, None], limits)
+    sums = scale.matrix**2 @ np.minimum(variances[:, None], limits)
     measured = scale.typical_white_own
-    limit = min(np.interp(m, mean, limits) for m, mean in zip(measured, means, strict=True))
+    limit = min(np.interp(m, own, limits) for m, own in zip(measured, sums, strict=True))
     return np.maximum(variances - limit, 0)
 
 
@@ -69,7 +63,7 @@ def most_luminance(scale: Scale) -> Floats:
     if len(scale.levels) == 1:
         return unlimited
     chroma = weighted_medians(scale.levels[1:], scale.certainty)
-    luminance, *white = scale.typical_white_opponent
+    luminance, *white = weighted_medians(scale.white_opponent, scale.certainty)
     independent = 2 - luminance / max(_INDEPENDENT_RATIO * np.mean(white), 1e-24)
     known: Any = between(*_CHROMA_LEVELS, np.sqrt(np.mean(white)))
     known *= np.clip(independent, 0, 1)

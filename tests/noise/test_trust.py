@@ -7,7 +7,7 @@ from noises import KERNELS, filtered, skimage_picture
 from nnk_image import denoise
 from nnk_image.base.image import check_image
 from nnk_image.noise.estimation import measure_scales
-from nnk_image.noise.trust import MOST, factor, features, white_trust
+from nnk_image.noise.trust import MOST, factor, features
 
 SHAPE = 256, 256
 NOISE = {name: 100 + 10 * filtered(kernel, SHAPE, 1) for name, kernel in KERNELS.items()}
@@ -112,19 +112,11 @@ def test_texture_keeps_the_factor_low():
     assert max(found) < 0.1 * MOST
 
 
-def test_white_noise_is_trusted():
-    for name in KERNELS:
-        assert white_trust(scales_of(NOISE[name])) == pytest.approx(1, abs=0.1)
-    for name in ("grass.png", "gravel.png"):
-        assert white_trust(scales_of(skimage_picture(name))) < 0.4
-
-
 @pytest.mark.parametrize("image", [NOISE["mild"], TEXTURE["mild"]], ids=["noise", "texture"])
 def test_units_do_not_matter(image):
     expected = features(scales_of(image))
     for other in (image * 2.0**-30, image * 1e6 - 3e7, image.T):
         np.testing.assert_allclose(features(scales_of(other)), expected, rtol=1e-5, atol=1e-6)
-        assert white_trust(scales_of(other)) == pytest.approx(white_trust(scales_of(image)))
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (8, 90), (70, 64)])
