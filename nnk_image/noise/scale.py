@@ -85,7 +85,6 @@ class Scale:
     levels: Floats  # (C, B) variances of the opponent channels of `cosine_matrix`
     spectra: Floats  # (C, n) variances of their coefficients, relative to `levels`
     white: Floats  # (C, B) variances of white noise in the channels, by the line fitted to the bins
-    white_opponent: Floats  # (C, B) variances of white noise in the channels of `cosine_matrix`
     white_own: Floats  # (C, B) those in the channels of `matrix`
     certainty: Floats  # (B,) weights of the bins, low if white noise has an unusual share, or if
     # they contain texture
@@ -120,22 +119,21 @@ class Scale:
         flat = flattest_in_bins(energies, bins, FLAT)
         means = np.array([brightness[np.concatenate(b)].mean() for b in zip(*flat, strict=True)])
         luminance_levels = np.maximum(levels[0], epsilon(levels[0]))
-        opponent = coefficients.swapaxes(0, 1)
-        channels = np.einsum("kc,nku->cnu", rotation, coefficients)
-        own = np.einsum("kc,cnu->knu", matrix, channels)
-        all_channels = (*channels, *opponent, *own)
-        found = [_white(c, flat, luminance_levels, independent) for c in all_channels]
-        white = np.maximum([own for own, _ in found], 1e-24)
-        _, directions = found[len(channels)]  # of the luminance
+        to_channels = np.vstack([rotation.T, matrix @ rotation.T])
+        channels = np.einsum("kc,ncu->knu", to_channels, coefficients)
+        *found, (_, directions) = (
+            _white(c, flat, luminance_levels, independent) for c in (*channels, coefficients[:, 0])
+        )
+        white = np.maximum([variances for variances, _ in found], 1e-24)
         at_blocks = np.exp(np.interp(brightness, means, np.log(luminance_levels)) / 2)
-        luminance = opponent[0] / at_blocks[:, None]
+        luminance = coefficients[:, 0] / at_blocks[:, None]
         whitened = luminance / np.sqrt(spectra[0])
         texture = _texture(whitened, flat)
-        mean = white[: len(channels)].mean(axis=0)
+        mean = white[: len(matrix)].mean(axis=0)
         certainty = _certainty(mean, levels[0], texture)
         line = Line.through(means, mean, certainty, texture)
         by_bin = np.outer(white @ certainty / (mean @ certainty), line.at(means))
-        white, white_opponent, white_own = np.split(by_bin, 3)
+        white, white_own = np.split(by_bin, 2)
         certainty = certainty * np.maximum(1 - texture, _LEAST_WEIGHT)
         own_levels, own_spectra = _levels_and_spectra(matrix @ covariances @ matrix.T)
         variances = weighted_medians(own_levels, certainty)[:, None] * own_spectra
@@ -146,7 +144,6 @@ class Scale:
             levels=levels,
             spectra=spectra,
             white=white,
-            white_opponent=white_opponent,
             white_own=white_own,
             certainty=certainty,
             range=(float(brightness.min()), float(brightness.max())),

@@ -63,7 +63,7 @@ def most_luminance(scale: Scale) -> Floats:
     if len(scale.levels) == 1:
         return unlimited
     chroma = weighted_medians(scale.levels[1:], scale.certainty)
-    luminance, *white = weighted_medians(scale.white_opponent, scale.certainty)
+    luminance, *white = scale.typical_white_own
     independent = 2 - luminance / max(_INDEPENDENT_RATIO * np.mean(white), 1e-24)
     known: Any = between(*_CHROMA_LEVELS, np.sqrt(np.mean(white)))
     known *= np.clip(independent, 0, 1)
