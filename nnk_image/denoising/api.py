@@ -22,12 +22,7 @@ from nnk_image.base.parallel import one_blas_thread, progress_of_part
 from nnk_image.denoising.bias import remove_bias
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_image
-from nnk_image.denoising.residual import (
-    amount_removed,
-    is_noise,
-    kurtosis_removed,
-    structure_removed,
-)
+from nnk_image.denoising.residual import only_noise_removed, structure_removed
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.clipping import Extremes, unclip
 from nnk_image.noise.defects import without_defects
@@ -239,22 +234,16 @@ def _without_estimated_noise(
     # Noise that is clearly there may be stronger in structured areas, if these are brighter.
     clear = trust > CLEAR or any(noise.gain)
     structure = structure_removed(image, pixels, noise if clear else None)
-    if _only_noise_removed(image, pixels, noise, structure):
+    if only_noise_removed(image, pixels, noise, structure):
         return noise, pixels
     if noise.correlation is not None:
         noise, _ = estimated_noise(image, correlated=False)
         pixels = without(noise)
         # Texture was removed before, so `structure` would fail again; only the kurtosis decides.
-        if _only_noise_removed(image, pixels, noise, structure=np.nan):
+        if only_noise_removed(image, pixels, noise, structure=np.nan):
             return noise, pixels
     noise = NoiseModel([0.0] * image.channels, rows=noise.rows, columns=noise.columns)
     return noise, without(noise)
-
-
-def _only_noise_removed(image: Image, pixels: Array, noise: NoiseModel, structure: float) -> bool:
-    kurtosis = kurtosis_removed(image, pixels)
-    amount = amount_removed(image, pixels, noise) if any(noise.gain) else np.nan
-    return is_noise(structure, kurtosis, amount, noise)
 
 
 def _denoise_each_channel(

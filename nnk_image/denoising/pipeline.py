@@ -16,23 +16,13 @@ from nnk_image.base.channels import channel_sources
 from nnk_image.base.image import Image, filled, relative_spacing
 from nnk_image.base.memory import require
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.denoising.low_counts import (
-    PoissonUnits,
-    Round,
-    keep_means,
-    plan_rounds,
-    poisson_parameters,
-)
+from nnk_image.denoising import low_counts
+from nnk_image.denoising.low_counts import Round
 from nnk_image.denoising.methods import ROUND_METHODS
 from nnk_image.denoising.statistics import Statistics
+from nnk_image.noise import row_column
 from nnk_image.noise.magnitudes import magnitudes
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel
-from nnk_image.noise.row_column import (
-    estimate_offsets,
-    offsets_as_correlation,
-    remaining_offsets,
-    without_offsets,
-)
 from nnk_image.noise.standard import WHITE, StandardNoise
 
 FLOAT32_RANGE = 200
@@ -94,11 +84,7 @@ def denoise_image(
 
 
 def denoise_pixels(
-    image: Image,
-    noise: NoiseModel,
-    steps: Plan,
-    statistics: Statistics,
-    executor: RowExecutor,
+    image: Image, noise: NoiseModel, steps: Plan, statistics: Statistics, executor: RowExecutor
 ):
     """Return the (..., C) pixels of a checked image, or of a part of it, without its noise.
 
@@ -144,7 +130,7 @@ def plan(image: Image, noise: NoiseModel, method: str, statistics: Statistics) -
         return Plan((), ())
     groups, rounds = [channels], [Round(method)]
     if any(noise.gain):
-        rounds = plan_rounds(noise, channels, method, statistics, len(image.shape))
+        rounds = low_counts.plan_rounds(noise, channels, method, statistics, len(image.shape))
     elif noise.rician:
         groups = np.split(channels, len(channels))
     return Plan(tuple(groups), tuple(rounds), sources)
@@ -174,18 +160,18 @@ def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, ex
 
 def _denoise_poisson(image, noise, channels, rounds, unit_noise, statistics, executor):
     """Return the denoised (..., n) pixels of n channels with Poisson noise."""
-    parameters = poisson_parameters(noise, channels)
+    parameters = low_counts.poisson_parameters(noise, channels)
     noisy = filled(image.pixels[..., channels].astype(image.dtype), image.valid)
     estimate = None
     for name, side, share in rounds:
         mixture = noisy if estimate is None else share * noisy + (1 - share) * estimate
-        units = PoissonUnits(parameters, side, share, noisy.shape)
+        units = low_counts.PoissonUnits(parameters, side, share, noisy.shape)
         whole = replace(image, valid=None) if side > 1 else image
         unit_image = _unit_image(whole, units.forward(mixture))
         own_noise = WHITE if side > 1 else unit_noise
         denoised = ROUND_METHODS[name].denoise(unit_image, own_noise, statistics, executor)
         estimate = units.inverse(denoised.astype(image.dtype, copy=False))
-        keep_means(estimate, noisy, parameters, image.valid)
+        low_counts.keep_means(estimate, noisy, parameters, image.valid)
     return estimate
 
 
@@ -209,15 +195,15 @@ def _without_row_and_column_noise(image, noise, executor):
     They are first estimated from differences between rows. Then the image is denoised, with their
     error as correlated noise, and the mean of what this removes from a row is added to its offset.
     """
-    offsets = estimate_offsets(image, noise.rows, noise.columns)
+    offsets = row_column.estimate_offsets(image, noise.rows, noise.columns)
     for share in _OFFSETS_LEFT:
-        rest = without_offsets(image, offsets)
+        rest = row_column.without_offsets(image, offsets)
         statistics = Statistics.of(rest, noise)
-        model = offsets_as_correlation(noise, rest, statistics.means, share)
+        model = row_column.offsets_as_correlation(noise, rest, statistics.means, share)
         steps = plan(rest, model, "fast", statistics)
         estimate = denoise_pixels(rest, model, steps, statistics, executor)
-        offsets = offsets + remaining_offsets(rest, estimate, noise)
-    return without_offsets(image, offsets)
+        offsets = offsets + row_column.remaining_offsets(rest, estimate, noise)
+    return row_column.without_offsets(image, offsets)
 
 
 def without_single_axes(image: Image, noise: NoiseModel, spacing):

@@ -146,6 +146,12 @@ def is_noise(structure: float, kurtosis: float, amount: float, noise: NoiseModel
     return not passed or (any if uncorrelated else all)(passed)
 
 
+def only_noise_removed(image: Image, denoised, noise: NoiseModel, structure: float) -> bool:
+    """Return whether only noise was removed from a checked image, given the `structure`."""
+    amount = amount_removed(image, denoised, noise) if any(noise.gain) else float("nan")
+    return is_noise(structure, kurtosis_removed(image, denoised), amount, noise)
+
+
 def checked_pair(image, denoised, channel_axis, mask):
     """Return the checked images; pixels of both are valid if they are valid in both."""
     if np.shape(image) != np.shape(denoised):

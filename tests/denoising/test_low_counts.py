@@ -7,7 +7,7 @@ from scipy.ndimage import gaussian_filter
 
 import nnk_image
 from nnk_image import NoiseModel, denoise
-from nnk_image.denoising import pipeline
+from nnk_image.denoising import low_counts
 from nnk_image.denoising.low_counts import PoissonUnits, Round, effective_counts, rounds_for
 
 CLEAN = nnk_image.standard_image("camera")[60:157, 80:171] / 255
@@ -19,7 +19,7 @@ def test_several_rounds_improve_the_result_and_keep_the_mean(peak, monkeypatch):
     clean = CLEAN * peak
     counts = np.random.default_rng(peak).poisson(clean).astype(float)
     again = denoise(counts, PHOTONS)
-    monkeypatch.setattr(pipeline, "plan_rounds", lambda *_: [Round("fast")])
+    monkeypatch.setattr(low_counts, "plan_rounds", lambda *_: [Round("fast")])
     once = denoise(counts, PHOTONS)
     gain = psnr(clean, again, peak) - psnr(clean, once, peak)
     assert gain > (0.35 if peak == 1 else 0.2)
