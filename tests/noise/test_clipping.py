@@ -5,6 +5,7 @@ from operator import add
 
 import numpy as np
 import pytest
+from pictures import in_8_bits
 from scipy.integrate import quad
 from scipy.stats import norm
 
@@ -92,8 +93,7 @@ def test_few_values_are_found_wherever_they_are():
 def test_denoising_restores_clipped_dark_and_bright_areas(method, strength):
     values = [0.0, 20.0, 128.0, 255.0]
     clean = np.repeat(values, 40)[None].repeat(64, axis=0)
-    noisy = clean + np.random.default_rng(0).normal(0, 30, clean.shape)
-    noisy = noisy.clip(0, 255).round().astype(np.uint8)
+    noisy = in_8_bits(clean + np.random.default_rng(0).normal(0, 30, clean.shape))
     result = denoise(noisy, 30, method=method, strength=strength)
     for number, value in enumerate(values):
         inside = slice(40 * number + 6, 40 * number + 34)
@@ -103,7 +103,7 @@ def test_denoising_restores_clipped_dark_and_bright_areas(method, strength):
 def test_denoising_removes_the_bias_of_a_clipped_photograph():
     clean = standard_image("camera").astype(float)
     noisy = clean + np.random.default_rng(1).normal(0, 50, clean.shape)
-    result = denoise(noisy.clip(0, 255).round().astype(np.uint8), 50)
+    result = denoise(in_8_bits(noisy), 50)
     dark = clean < 20
     assert abs((result - clean)[dark].mean()) < 5
     assert (noisy.clip(0, 255) - clean)[dark].mean() > 12

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from noises import KERNELS, autocovariance, filtered, skimage_picture
-from pictures import axis_of, psnr, rms
+from pictures import axis_of, in_8_bits, psnr, rms
 from scipy.ndimage import gaussian_filter
 from skimage import draw
 from skimage.filters import gaussian
@@ -28,10 +28,6 @@ COLOR = {"rocket": ROCKET, "motorcycle": MOTORCYCLE}
 
 def with_noise(clean, sigma, kernel="white", seed=0):
     return clean + sigma * filtered(KERNELS[kernel], clean.shape, seed)
-
-
-def as_8_bit(image):
-    return np.clip(np.rint(image), 0, 255).astype(np.uint8)
 
 
 # --- white noise -------------------------------------------------------------------------
@@ -325,7 +321,7 @@ def test_weak_noise_in_fine_texture(picture):
 def test_black_border_does_not_matter(name, share):
     """The border takes up the given share of all rows."""
     clean = {**GRAY, **COLOR}[name][:192]
-    noisy = as_8_bit(with_noise(clean, 12, seed=3))
+    noisy = in_8_bits(with_noise(clean, 12, seed=3))
     number = round(share / (1 - share) * len(noisy))
     framed = np.pad(noisy, ((number, 0), *((0, 0),) * (noisy.ndim - 1)))
     axis = axis_of(noisy)
@@ -336,7 +332,7 @@ def test_black_border_does_not_matter(name, share):
 @pytest.mark.parametrize("value", [0, 90, 255])
 @pytest.mark.parametrize("name", ["clock", "moon", "rocket"])
 def test_constant_border_does_not_change_the_estimate(name, value):
-    noisy = as_8_bit(with_noise({**GRAY, **COLOR}[name][:192], 10, "binomial", 5))
+    noisy = in_8_bits(with_noise({**GRAY, **COLOR}[name][:192], 10, "binomial", 5))
     surrounded = np.pad(noisy, [(40, 40)] * 2 + [(0, 0)] * (noisy.ndim - 2), constant_values=value)
     alone, within = (estimate_noise(a, channel_axis=axis_of(noisy)) for a in (noisy, surrounded))
     np.testing.assert_allclose(within.sigma, alone.sigma, rtol=0.03)
@@ -347,7 +343,7 @@ def test_constant_border_does_not_change_the_estimate(name, value):
 @pytest.mark.parametrize("name", ["clock", "moon", "rocket"])
 def test_shift_by_one_pixel_hardly_matters(name, kernel):
     """Most of the difference is due to other patch positions; the noise estimate adds little."""
-    noisy = as_8_bit(with_noise({**GRAY, **COLOR}[name][:192], 10, kernel, 5))
+    noisy = in_8_bits(with_noise({**GRAY, **COLOR}[name][:192], 10, kernel, 5))
     parts, axis = (noisy[:-1, :-1], noisy[1:, 1:]), axis_of(noisy)
 
     def difference(sigma):
@@ -379,7 +375,7 @@ def test_values_near_the_largest_float():
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32, np.float16, np.float32, ">f8"])
 def test_dtype_hardly_matters(dtype):
-    noisy = as_8_bit(with_noise(CLOCK, 15))
+    noisy = in_8_bits(with_noise(CLOCK, 15))
     expected = estimate_noise(noisy.astype(float))
     found = estimate_noise(noisy.astype(dtype))
     assert found.sigma[0] == pytest.approx(expected.sigma[0], rel=0.03)
@@ -514,7 +510,7 @@ def test_small_images(shape):
 def test_clipped_images(sigma):
     """Half of the noise, or nearly all of it, is clipped."""
     noisy = np.random.default_rng(0).normal(0, sigma, (100, 100))
-    seen = as_8_bit(noisy)
+    seen = in_8_bits(noisy)
     model = estimate_noise(seen)
     level = np.sqrt(model.gain[0] * (seen.mean() - model.offset[0]) + model.sigma[0] ** 2)
     assert 0.3 * min(sigma, 128) < level < 1.5 * min(sigma, 128)

@@ -1,6 +1,9 @@
 """Noisy images, measures of quality, and checks of reproducibility and progress reports."""
 
+import io
+
 import numpy as np
+from PIL import Image
 
 from nnk_image import _core, standard_image
 
@@ -13,6 +16,18 @@ def picture(name):
 def with_noise(clean, sigma, seed=0):
     """Add white Gaussian noise to an image."""
     return clean + np.random.default_rng(seed).normal(0, sigma, clean.shape)
+
+
+def in_8_bits(image):
+    """Return an image as a camera stores it: rounded and clipped to 0 to 255."""
+    return np.rint(image).clip(0, 255).astype(np.uint8)
+
+
+def as_jpeg(image, quality):
+    """Return an image after it was stored in 8 bits as JPEG."""
+    with io.BytesIO() as file:
+        Image.fromarray(in_8_bits(image)).save(file, "JPEG", quality=quality)
+        return np.asarray(Image.open(file))
 
 
 def axis_of(image):
