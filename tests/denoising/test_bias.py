@@ -6,13 +6,7 @@ from scipy.integrate import quad
 from scipy.ndimage import gaussian_filter
 from scipy.stats import norm
 
-from nnk_image import (
-    check_residual,
-    correct_bias,
-    denoise,
-    estimate_noise,
-    standard_image,
-)
+from nnk_image import check_residual, correct_bias, denoise, estimate_noise, standard_image
 from nnk_image.denoising.bias import GAMMA, _table
 
 

@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 
-from nnk_image import (
-    NoiseModel,
-    denoise,
-    denoise_tiles,
-    estimate_noise,
-    standard_image,
-)
+from nnk_image import NoiseModel, denoise, denoise_tiles, estimate_noise, standard_image
 
 KINDS = ["white", "poisson", "correlated", "speckle"]
 

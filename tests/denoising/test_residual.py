@@ -10,13 +10,7 @@ from rendered import page_of_text
 from scipy.ndimage import distance_transform_edt, gaussian_filter
 from scipy.stats import kurtosis
 
-from nnk_image import (
-    NoiseModel,
-    check_residual,
-    denoise,
-    estimate_noise,
-    standard_image,
-)
+from nnk_image import NoiseModel, check_residual, denoise, estimate_noise, standard_image
 from nnk_image.denoising.residual import is_noise
 
 RNG = np.random.default_rng(8)

@@ -191,8 +191,7 @@ def test_noise_that_falls_with_the_brightness_has_a_curve():
 
 
 @pytest.mark.parametrize(
-    ("name", "sigma"),
-    [*product(GRAY, (12, 20)), ("rocket", 12), ("motorcycle", 20)],
+    ("name", "sigma"), [*product(GRAY, (12, 20)), ("rocket", 12), ("motorcycle", 20)]
 )
 def test_correlated_noise(name, sigma):
     """The level may be overestimated, because remaining noise is worse than lost texture."""

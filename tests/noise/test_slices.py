@@ -64,9 +64,7 @@ def test_constant_background_and_masked_pixels_are_ignored():
     mask[:, :, 64:] = False
     noisy[~mask] = np.nan
     np.testing.assert_allclose(
-        across(estimate_noise(noisy, spacing=1, mask=mask)),
-        correlation_of([0.5, 1, 0.5]),
-        atol=0.1,
+        across(estimate_noise(noisy, spacing=1, mask=mask)), correlation_of([0.5, 1, 0.5]), atol=0.1
     )
 
 
