@@ -6,7 +6,7 @@ from scipy.integrate import quad
 from scipy.ndimage import gaussian_filter
 from scipy.stats import norm
 
-from nnk_image import check_residual, correct_bias, denoise, estimate_noise, standard_image
+from nnk_image import correct_bias, denoise, estimate_noise, standard_image
 from nnk_image.denoising.bias import GAMMA, _table
 
 
@@ -154,17 +154,6 @@ def test_color_images_and_volumes_must_be_distinguished(photo):
     volume = correct_bias(noisy, clean, spacing=1)
     flat = correct_bias(noisy.reshape(60, 180), clean.reshape(60, 180))
     np.testing.assert_array_equal(volume.reshape(60, 180), flat)
-
-
-def test_shapes_must_agree():
-    with pytest.raises(ValueError, match="same shape, not"):
-        correct_bias(np.ones((20, 20)), np.ones((20, 21)))
-
-
-def test_correction_loses_no_texture(photo):
-    noisy, _ = photo
-    result = denoise(noisy, channel_axis=-1)
-    assert check_residual(noisy, result, channel_axis=-1).structure < 1.5
 
 
 @pytest.mark.parametrize("gamma", [1, GAMMA])

@@ -48,10 +48,8 @@ def test_gray_image_stored_in_color_is_denoised_as_gray(kind, how):
 @pytest.mark.parametrize("kind", KINDS)
 def test_noise_estimate_is_that_of_the_gray_image(kind):
     gray = noisy(kind)
-    model, expected = (
-        estimate_noise(stored(gray, "green")[0], channel_axis=-1),
-        estimate_noise(gray),
-    )
+    model = estimate_noise(stored(gray, "green")[0], channel_axis=-1)
+    expected = estimate_noise(gray)
     for name in ("sigma", "gain", "offset"):
         (value,) = getattr(expected, name)
         assert getattr(model, name) == pytest.approx((0.0, value, 0.0))

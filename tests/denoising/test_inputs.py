@@ -244,28 +244,29 @@ STAINS = RNG.random((3, 17, 19)) * 255  # three channels, like a color image
 JOINT = np.zeros((3, 3, 1, 3))
 JOINT[:, :, 0, 1] = 0.2 + 0.8 * np.eye(3)
 JOINT[range(3), range(3), 0, 0] = JOINT[range(3), range(3), 0, 2] = 0.1
-MODELS = {
-    "estimated": lambda c: None,
-    "one": lambda c: 20.0,
-    "each": lambda c: (10.0, 20.0, 30.0)[c],
-    "poisson": lambda c: NoiseModel(2.0, gain=(1.0, 2.0, 0.0)[c], offset=(0.0, 0.0, 9.0)[c]),
-    "joint": lambda c: NoiseModel(9.0, correlation=[[0.1, 1, 0.1]]),
+POISSON = {"gain": (1.0, 2.0, 0.0), "offset": (0.0, 0.0, 9.0)}
+NOISES = {
+    "estimated": (None, [None] * 3),
+    "one": (20.0, [20.0] * 3),
+    "each": ((10.0, 20.0, 30.0), (10.0, 20.0, 30.0)),
+    "poisson": (
+        NoiseModel(2.0, **POISSON),
+        [NoiseModel(2.0, gain=gain, offset=at) for gain, at in zip(*POISSON.values(), strict=True)],
+    ),
+    "joint": (
+        NoiseModel(9.0, correlation=JOINT),
+        [NoiseModel(9.0, correlation=[[0.1, 1, 0.1]])] * 3,
+    ),
 }
-GIVEN = {
-    "estimated": None,
-    "one": 20.0,
-    "each": (10.0, 20.0, 30.0),
-    "poisson": NoiseModel(2.0, gain=(1.0, 2.0, 0.0), offset=(0.0, 0.0, 9.0)),
-    "joint": NoiseModel(9.0, correlation=JOINT),
-}
+"""Noise of the stains, and that of each by itself."""
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
-@pytest.mark.parametrize("noise", MODELS)
-def test_independent_channels_are_denoised_as_separate_images(noise, axis):
-    expected = [denoise(STAINS[c], MODELS[noise](c)) for c in range(3)]
+@pytest.mark.parametrize(("noise", "own"), NOISES.values(), ids=NOISES)
+def test_independent_channels_are_denoised_as_separate_images(noise, own, axis):
+    expected = list(map(denoise, STAINS, own))
     image = np.moveaxis(STAINS, 0, axis)
-    found = denoise(image, GIVEN[noise], channel_axis=axis, channels="independent")
+    found = denoise(image, noise, channel_axis=axis, channels="independent")
     np.testing.assert_array_equal(np.moveaxis(found, axis, 0), expected)
     assert not np.shares_memory(found, image)
 

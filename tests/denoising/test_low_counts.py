@@ -113,12 +113,8 @@ def test_tiny_gain_equals_read_noise_alone():
     assert np.abs(with_gain - denoise(noisy, 5)).max() < 0.1
 
 
-def test_volumes_need_fewer_rounds_than_images():
-    assert len(rounds_for("fast", 5, axes=3)) == 1 < len(rounds_for("fast", 5, axes=2))
-
-
 def test_rounds_depend_on_the_method_and_the_counts():
-    assert rounds_for("fast", 100) == [Round("fast", 1, 1.0)]
+    assert rounds_for("fast", 100) == rounds_for("fast", 5, axes=3) == [Round("fast", 1, 1.0)]
     assert [r.side for r in rounds_for("fast", 5)] == [2, 1]
     assert [r.side for r in rounds_for("best", 0.5)] == [4, 2, 1]
     assert [r.method for r in rounds_for("best", 3)] == ["wide", "best"]

@@ -9,12 +9,6 @@ from nnk_image.denoising import patch_filter
 PATCH, RADIUS, GROUP = 4, 3, 9
 
 
-def groups_of(image, rows, columns):
-    """Return the positions of the members of all groups, and their number in each group."""
-    patches = patches_on(image, rows, columns)
-    return patches.groups()
-
-
 def patches_on(image, rows, columns):
     """Return the patch groups that the C core finds on a grid."""
     grid = np.array(rows, np.int64), np.array(columns, np.int32)
@@ -45,7 +39,8 @@ def test_positions_beyond_32_bits(tmp_path):
     last = np.random.default_rng(2).integers(0, 50, (2 * RADIUS + PATCH, width)).astype(np.float32)
     image[-len(last) :] = last
     rows, columns = [len(last) - PATCH], [0, 900, width - PATCH]
-    expected, numbers = groups_of(last, rows, columns)
+    alone = patches_on(last, rows, columns)
+    expected, numbers = alone.groups()
     skipped = height - len(last)
     rows = [skipped + rows[0]]
     patches = patches_on(image, rows, columns)
@@ -55,7 +50,7 @@ def test_positions_beyond_32_bits(tmp_path):
     np.testing.assert_array_equal(found, numbers)
     np.testing.assert_array_equal(members, expected + skipped * width)
     sums = first_estimate(image, patches, skipped, len(last))
-    others = first_estimate(last, patches_on(last, [2 * RADIUS], columns), 0, len(last))
+    others = first_estimate(last, alone, 0, len(last))
     assert others[1].any()
     np.testing.assert_array_equal(sums, others)
 

@@ -89,11 +89,12 @@ def test_units_and_memory_order_do_not_matter():
     assert check_residual(*turned).structure == expected
 
 
-def test_masked_pixels_are_ignored():
-    clean = standard_image("camera").astype(float)
+@pytest.mark.parametrize("masked", [np.s_[:, :, :100], 1], ids=["columns", "one slice"])
+def test_masked_pixels_are_ignored(masked):
+    clean = np.stack([standard_image("camera").astype(float)] * 3)
     noisy = clean + RNG.normal(0, 10, clean.shape)
     mask = np.ones(clean.shape, bool)
-    mask[:, :100] = False
+    mask[masked] = False
     result = np.where(mask, clean, 0)
     assert check_residual(noisy, result, mask=mask).structure == pytest.approx(1, abs=0.1)
 
@@ -137,15 +138,6 @@ def test_replacements_of_masked_pixels_are_computed_once(monkeypatch):
     transform.assert_called_once()
 
 
-def test_masked_slices_of_a_volume_are_ignored():
-    clean = np.stack([standard_image("camera").astype(float)] * 3)
-    noisy = clean + RNG.normal(0, 10, clean.shape)
-    mask = np.ones(clean.shape, bool)
-    mask[1] = False
-    result = np.where(mask, clean, 0)
-    assert check_residual(noisy, result, mask=mask).structure == pytest.approx(1, abs=0.1)
-
-
 def test_too_few_blocks_give_nan():
     image = RNG.random((24, 40))
     assert np.isnan(check_residual(image, image / 2).structure)
@@ -178,7 +170,8 @@ def test_texture_mistaken_for_correlated_noise_is_kept():
 
 
 def test_kurtosis_is_the_mean_over_blocks_weighted_by_variance():
-    noise = RNG.laplace(0, 5, (64, 96))
+    rng = np.random.default_rng(8)  # no block has a kurtosis above 16, which would not count
+    noise = rng.laplace(0, 5, (64, 96))
     blocks = [noise[y : y + 8, x : x + 8] for y in range(0, 64, 8) for x in range(0, 96, 8)]
     moments = [[((b - b.mean()) ** n).mean() for n in (2, 4)] for b in blocks]
     expected = sum(m[1] / m[0] for m in moments) / sum(m[0] for m in moments)
@@ -186,7 +179,7 @@ def test_kurtosis_is_the_mean_over_blocks_weighted_by_variance():
     for unit in (1, 1e300):
         found = check_residual(unit * (clean + noise), unit * clean).kurtosis
         assert found == pytest.approx(expected)
-    normal = RNG.normal(0, 5, (256, 256))
+    normal = rng.normal(0, 5, (256, 256))
     found = check_residual(normal, np.zeros_like(normal)).kurtosis
     assert found == pytest.approx(3 * 63 / 65, abs=0.05)
 

@@ -80,14 +80,6 @@ def test_errors_are_relative():
     assert np.all(np.std(found, axis=0) < 0.08)
 
 
-def test_line_recovers_the_gain_and_offset_of_counts():
-    """The variance of counts is gain * (x - offset)."""
-    intensities = np.linspace(520, 800, 8)
-    line = Line.through(intensities, 3.0 * (intensities - 500))
-    assert line.slope == pytest.approx(3)
-    assert -line.intercept / line.slope == pytest.approx(500)
-
-
 def test_fitted_variances_are_positive():
     line = Line(slope=1.0, intercept=0.2, power=1, deviation=0.0)
     found = line.at(BRIGHTNESS)

@@ -111,14 +111,6 @@ def test_equal_noise_in_all_channels_of_a_color_image():
     assert psnr(clean, denoise(noisy, channel_axis=-1)) > psnr(clean, noisy) + 3
 
 
-@pytest.mark.parametrize("sigma", [10, 30])
-def test_a_grayscale_picture_in_three_equal_channels(sigma):
-    noisy = with_noise(MOON, sigma)
-    color = np.repeat(noisy[..., None], 3, axis=2)
-    found = psnr(MOON, denoise(color, channel_axis=-1).mean(axis=2))
-    assert found > psnr(MOON, denoise(noisy)) - 0.5
-
-
 # --- Poisson noise -----------------------------------------------------------------------
 
 
@@ -294,14 +286,6 @@ def test_unknown_kind_is_refused(kind):
 
 
 # --- little noise ------------------------------------------------------------------------
-
-
-def test_noise_beside_a_constant_area():
-    clean = np.full((128, 160), 100.0)
-    noisy = clean + np.where(np.arange(160) < 80, 10, 0) * filtered(
-        KERNELS["white"], clean.shape, 1
-    )
-    assert estimate_noise(noisy, kind="white").sigma[0] == pytest.approx(10, rel=0.15)
 
 
 @pytest.mark.parametrize("picture", ["microaneurysms.png", "coins.png", "page.png", "ihc.png"])
@@ -561,15 +545,6 @@ def test_micrograph_whose_background_was_subtracted(photons):
     assert np.mean(noisy == 0) > 0.5
     errors = [np.mean((pixels - clean.clip(0)) ** 2) for pixels in (denoise(noisy), noisy)]
     assert errors[0] < 0.4 * errors[1]
-
-
-def test_row_and_column_noise():
-    rng = np.random.default_rng(5)
-    noisy = with_noise(CLOCK, 10) + rng.normal(0, 12, (len(CLOCK), 1))
-    model = estimate_noise(noisy)
-    assert model.rows == pytest.approx(12, rel=0.15)
-    assert model.columns == 0
-    assert model.sigma[0] == pytest.approx(10, rel=0.1)
 
 
 def test_large_images_are_subsampled():
