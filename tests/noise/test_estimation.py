@@ -73,16 +73,6 @@ def test_white_noise_in_photographs(name, sigma):
 
 
 @pytest.mark.parametrize("name", COLOR)
-def test_white_noise_in_color(name):
-    clean = COLOR[name]
-    noisy = with_noise(clean, 15, seed=7)
-    model = estimate_noise(noisy, channel_axis=-1)
-    np.testing.assert_allclose(model.sigma, 15, rtol=0.1)
-    known = psnr(clean, denoise(noisy, 15, channel_axis=-1))
-    assert psnr(clean, denoise(noisy, model, channel_axis=-1)) > known - 0.2
-
-
-@pytest.mark.parametrize("name", COLOR)
 def test_levels_of_the_channels(name):
     levels = np.array([30.0, 15.0, 20.0])
     noisy = COLOR[name] + levels * filtered(KERNELS["white"], COLOR[name].shape, 8)
@@ -126,14 +116,6 @@ def test_gain_and_offset_of_counts(name, peak, offset):
         light = model.offset[0] - model.sigma[0] ** 2 / model.gain[0]
         assert light == pytest.approx(offset, abs=0.04 * peak)
         assert model.correlation is None
-
-
-@pytest.mark.parametrize("name", GRAY)
-def test_counts_are_denoised_as_if_their_noise_were_known(name):
-    clean = GRAY[name][:160, :200] * 10 / 255
-    counts = np.random.default_rng(10).poisson(clean) + 100
-    known = psnr(clean, denoise(counts, NoiseModel(gain=1.0, offset=100)) - 100, 10)
-    assert psnr(clean, denoise(counts) - 100, 10) > known - 0.5
 
 
 @pytest.mark.parametrize("name", ["coins", "clock"])
@@ -299,19 +281,6 @@ def test_weak_noise_in_fine_texture(picture):
 # --- invariances -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("share", [0.01, 0.1, 0.4])
-@pytest.mark.parametrize("name", ["clock", "moon", "page", "rocket"])
-def test_black_border_does_not_matter(name, share):
-    """The border takes up the given share of all rows."""
-    clean = {**GRAY, **COLOR}[name][:192]
-    noisy = in_8_bits(with_noise(clean, 12, seed=3))
-    number = round(share / (1 - share) * len(noisy))
-    framed = np.pad(noisy, ((number, 0), *((0, 0),) * (noisy.ndim - 1)))
-    axis = axis_of(noisy)
-    alone, within = denoise(noisy, channel_axis=axis), denoise(framed, channel_axis=axis)[number:]
-    assert abs(psnr(clean, within) - psnr(clean, alone)) <= 0.3
-
-
 @pytest.mark.parametrize("value", [0, 90, 255])
 @pytest.mark.parametrize("name", ["clock", "moon", "rocket"])
 def test_constant_border_does_not_change_the_estimate(name, value):
@@ -385,13 +354,6 @@ def test_transposing_exchanges_the_axes():
     model, other = estimate_noise(noisy), estimate_noise(noisy.T)
     assert other.sigma[0] == pytest.approx(model.sigma[0], rel=1e-6)
     np.testing.assert_allclose(other.correlation, model.correlation.T, atol=1e-6)
-
-
-def test_the_image_is_not_changed():
-    noisy = with_noise(COINS, 15)
-    before = noisy.copy()
-    estimate_noise(noisy, mask=noisy > 0)
-    np.testing.assert_array_equal(noisy, before)
 
 
 # --- masks, volumes, rows and columns ----------------------------------------------------
@@ -500,18 +462,6 @@ def test_clipped_images(sigma):
     assert np.isfinite(denoise(seen)).all()
 
 
-def test_a_volume():
-    rng = np.random.default_rng(3)
-    clean = np.stack([np.roll(CLOCK[:128, :128], i, 1) for i in range(12)])
-    noisy = clean + rng.normal(0, 20, clean.shape)
-    model = estimate_noise(noisy)
-    assert model.sigma[0] == pytest.approx(20, rel=0.08)
-    mask = np.ones(clean.shape, bool)
-    mask[:, 20:60, :50] = False
-    masked = estimate_noise(np.where(mask, noisy, np.nan), mask=mask)
-    assert masked.sigma[0] == pytest.approx(20, rel=0.08)
-
-
 def test_a_color_volume():
     noise = np.random.default_rng(4).normal(0, 1, (6, 90, 100, 3)) * [10, 20, 30]
     model = estimate_noise(np.moveaxis(100 + noise, -1, 1), channel_axis=1)
@@ -552,15 +502,6 @@ def test_large_images_are_subsampled():
     assert estimate_noise(image, kind="white").sigma[0] == pytest.approx(7, rel=0.04)
 
 
-@pytest.mark.parametrize(
-    ("image", "options", "message"),
-    [
-        (np.full((20, 20), np.nan), {}, "nan"),
-        (np.zeros((20, 20, 3)), {}, "pass channel_axis="),
-        (np.eye(20), {"mask": np.ones((3, 3), bool)}, "mask"),
-        (np.eye(20), {"channel_axis": 5}, "channel_axis"),
-    ],
-)
-def test_bad_input_is_refused(image, options, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        estimate_noise(image, **options)
+def test_color_images_and_volumes_must_be_distinguished():
+    with pytest.raises(ValueError, match="pass channel_axis="):
+        estimate_noise(np.zeros((20, 20, 3)))

@@ -79,6 +79,7 @@ def test_repr():
     assert repr(NoiseModel(12.0)) == "NoiseModel(sigma=12)"
     assert repr(NoiseModel(2, gain=1.5, offset=7)) == "NoiseModel(sigma=2, gain=1.5, offset=7)"
     assert repr(NoiseModel(gain=1)) == "NoiseModel(gain=1)"
+    assert repr(NoiseModel(3, rows=4)) == "NoiseModel(sigma=3, rows=4)"
     text = repr(with_covariance(9 * BINOMIAL))
     assert text == "NoiseModel(sigma=3, correlation=5x5, 0.67 to the right, 0.67 down)"
     assert repr(NoiseModel(levels=[[1.0, 4.0]])) == "NoiseModel(levels=1..4)"

@@ -53,12 +53,6 @@ def test_white_noise_stays_white_at_half_size():
     assert np.count_nonzero(halved.correlations) == 1
 
 
-def test_uneven_levels_at_half_size():
-    variances = np.random.default_rng(2).uniform(0.5, 1.5, (40, 60))
-    halved, _ = StandardNoise(variances=variances).halved((40, 60))
-    np.testing.assert_allclose(halved.variances, variances.reshape(20, 2, 30, 2).mean(axis=(1, 3)))
-
-
 def test_the_covariance_of_channels_that_share_a_filter_is_their_mean():
     tables = np.stack([autocovariance(KERNEL), autocovariance(KERNEL.T)])
     noise = StandardNoise(tables)
