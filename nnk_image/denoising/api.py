@@ -129,10 +129,9 @@ def denoise(
     Poisson noise, the result is corrected by `correct_bias`. Isolated pixels, such as hot ones, and
     pixels without data, whose value is far from all others, are returned unchanged.
 
-    'fast' and 'best' replace each patch by a linear combination of similar patches, which is
-    chosen to minimize the expected error [1]_. Colors become a luminance, the average of the
-    channels that has the least noise, and color differences; similar patches are searched in the
-    luminance.
+    'fast' and 'best' replace each patch by the linear combination of similar patches that has the
+    least expected error [1]_. Colors become differences and a luminance, the average of the
+    channels that has the least noise; similar patches are searched in the luminance.
 
     'sgw' follows [2]_, section 3.1.3.2, with four changes: the graph compares the smoothed
     surroundings of pixels instead of pixels; the Laplacian is ``(D + tau I)^-1 (D - W)`` with tau

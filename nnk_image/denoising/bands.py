@@ -44,8 +44,7 @@ def denoise_bands(
 ) -> Any:
     """Remove noise from many bands of one scene, such as a hyperspectral image or diffusion MRI.
 
-    The bands are reduced to a few component images (principal components), which are denoised and
-    transformed back to bands.
+    The bands are reduced to a few principal components, which are denoised and transformed back.
 
     Parameters
     ----------
@@ -80,9 +79,8 @@ def denoise_bands(
         A new array of the cube's shape and units: float32 for float16 and float32 cubes, float64
         for all others.
     info : dict
-        Only with `return_info`: 'sigma', a (B,) ndarray of float64 with the standard deviation of
-        the noise of each band, in the cube's units, and 'components', the number of component
-        images, an int.
+        Only with `return_info`: 'sigma', the standard deviation of the noise of each band in the
+        cube's units, a (B,) ndarray of float64, and 'components', their number, an int.
 
     Raises
     ------
@@ -111,8 +109,7 @@ def denoise_bands(
     the only image without diffusion weighting. Its sigma is then limited to the median of the
     others. If there are too few bands for this (Ledermann's bound), or if the residuals of most
     bands are smooth and have far more variance than `estimate_noise` finds, each band is measured
-    by itself, as by `estimate_noise` for white noise. So are bands that others predict exactly,
-    such as copies.
+    by itself, as by `estimate_noise` for white noise. So are copies and sums of other bands.
 
     References
     ----------

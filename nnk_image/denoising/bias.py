@@ -63,15 +63,13 @@ def correct_bias(
         If given, an array of ambiguous shape is a volume and not a color image, as in `denoise`;
         the values do not matter.
     mask : bool array_like of the image's shape without channels, optional
-        True for valid pixels; the others are ignored, and those of `denoised` are returned as they
-        are. Default: all are valid.
+        True for valid pixels; the others are ignored, and returned as in `denoised`. Default: all.
 
     Returns
     -------
     ndarray
         A new array of the image's shape and units: float32 if `denoised` has float16 or float32,
-        else float64. The same values as `denoised` if the noise is not skewed and nothing is
-        clipped.
+        else float64. It equals `denoised` if the noise is not skewed and nothing is clipped.
 
     Raises
     ------

@@ -1,10 +1,8 @@
 """Patch-graph Wiener filtering: groups of similar patches, filtered on their own graphs.
 
 Each group of similar patches is a complete graph whose kernel is the patches' Gram matrix; the
-filter is a Wiener response on that kernel's spectrum. It is graph-spectral but not NNK.
-
-Everything is in units of the noise: its standard deviation is 1. The source is S. Herbreteau,
-C. Kervrann, see `denoise`.
+filter is a Wiener response on that kernel's spectrum. It is graph-spectral but not NNK. Noise has
+standard deviation 1. The source is S. Herbreteau, C. Kervrann, see `denoise`.
 """
 
 import math
@@ -38,8 +36,7 @@ group, so that filters do not fit the noise of few patches. Chosen by
 class PatchGroups:
     """Reference patches on a grid over an image, and their groups of similar patches.
 
-    The first pixels of the reference patches are on `lines` of the image, at `columns` along each.
-    These patches cover every pixel.
+    Reference patches begin on `lines` of the image, at `columns` along each; they cover all pixels.
     """
 
     def __init__(self, shape, grouping, spacing=None):
@@ -56,10 +53,8 @@ class PatchGroups:
         *self._grid, self.columns = map(_grid, shape, self.patch, step)
         starts = (p * (s // shape[-1]) for p, s in zip(self._grid, strides, strict=False))
         self.lines = np.ascontiguousarray(sum(np.ix_(*starts)).ravel())
-        self.core = _core.Patches(
-            *(shape, self.patch, self.radius, self.group),
-            *(self.lines, self.columns.astype(np.int32)),
-        )
+        grid = self.lines, self.columns.astype(np.int32)
+        self.core = _core.Patches(shape, self.patch, self.radius, self.group, *grid)
 
     def match(self, image, noise, executor, noisy=False):
         """Find the groups in an image (H, W): the nearest patches by squared difference.
@@ -80,9 +75,8 @@ class PatchGroups:
     def keep(self, where=None, share=1, elsewhere=0):
         """Choose the groups to filter, by the center of their reference patch.
 
-        Of the groups where `where` is True, by default everywhere, `share` is kept, of the others
-        `elsewhere`: 1 keeps all, 0 none, and 0.5 every second one, as the white fields of a
-        chessboard.
+        Where `where` is True, by default everywhere, `share` of the groups is kept, of the others
+        `elsewhere`: 1 is all, 0 none, 0.5 every second one, as the white fields of a chessboard.
         """
         grid = *self._grid, self.columns
         shape = tuple(len(positions) for positions in grid)
@@ -136,8 +130,7 @@ class PatchGroups:
     def _sums(self, options, images, n_sums, executor):
         """Return the sums, (n_sums, H, W), of the patches of all groups, and last their weights.
 
-        The sums of chunks of grid lines are added in a fixed order, so that rounding does not
-        depend on the number of threads.
+        Those of chunks of grid lines are added in a fixed order, for any number of threads.
         """
         n, chunks = len(images[0]), _chunks(len(self.lines), len(self._grid[-1]))
         sums = np.zeros((n_sums + 1, *self.shape), images[0].dtype)
