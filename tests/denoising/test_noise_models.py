@@ -136,20 +136,23 @@ def test_poisson_noise(gain, read):
     assert result.mean() == pytest.approx(noisy.mean(), rel=1e-9)
 
 
-@pytest.mark.parametrize("model", ["poisson", "correlated", "levels", "curve"])
+@pytest.mark.parametrize("model", ["poisson", "correlated", "levels", "curve", "rician", "rows"])
 def test_same_bits_for_threads_and_variants(method, model):
-    image = CLEAN[:40, :50] + filtered(SMOOTH, (40, 50), 0)
+    image = abs(COLOR[:40, :50] + filtered(SMOOTH, (40, 50, 3), 0))
     noise = {
         "poisson": NoiseModel(2, gain=3.0),
         "correlated": NoiseModel(12.0, correlation=BINOMIAL),
         "levels": NoiseModel(levels=np.linspace(5, 30, 2000).reshape(40, 50)),
         "curve": NoiseModel(curve=[[0, 200], [5, 30]]),
+        "rician": NoiseModel(9.0, rician=True),
+        "rows": NoiseModel(9.0, rows=3.0),
     }[model]
     if noise.is_uneven and method in EVEN_NOISE_ONLY:
         with pytest.raises(ValueError, match=f"method='{method}' assumes noise of one level"):
-            denoise(image, noise, method=method)
+            denoise(image, noise, method=method, channel_axis=-1)
         return
-    assert_same_everywhere(lambda n_jobs: denoise(image, noise, method=method, n_jobs=n_jobs))
+    options = {"method": method, "channel_axis": -1}
+    assert_same_everywhere(lambda n_jobs: denoise(image, noise, n_jobs=n_jobs, **options))
 
 
 @pytest.mark.parametrize("counts", [0.5, 3, 30])
@@ -197,6 +200,7 @@ def test_rician_noise_of_magnitudes(method):
     assert mean_square(known, clean) < 0.7 * mean_square(gaussian, clean)
     assert known[dark].mean() < 0.6 * gaussian[dark].mean()
     assert known.min() >= 0
+    assert denoise(magnitudes.astype(np.float32), model, method=method).dtype == np.float32
     levels = denoise(magnitudes, replace(model, levels=np.full(CLEAN.shape, 3.0)), method=method)
     np.testing.assert_allclose(levels, known, rtol=1e-9)
 
@@ -216,12 +220,3 @@ def test_bad_magnitudes_and_rician_models_are_refused():
             NoiseModel(5, rician=True, **more)
     with pytest.raises(ValueError, match="rician"):
         NoiseModel(5, rician=-1)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_magnitudes_are_the_same_bits_for_threads_and_variants(dtype):
-    levels = np.linspace(5, 15, CLEAN.size).reshape(CLEAN.shape)
-    noisy = np.hypot(CLEAN, levels).astype(dtype)
-    model = NoiseModel(levels=levels, rician=True)
-    result = assert_same_everywhere(lambda n: denoise(noisy, model, n_jobs=n))
-    assert result.dtype == dtype

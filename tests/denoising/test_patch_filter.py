@@ -8,13 +8,10 @@ from patches import aggregate, all_groups, box_at, candidates_of, patches_at
 from pictures import assert_same_everywhere, psnr
 
 import nnk_image
-from nnk_image import NoiseModel, denoise
-from nnk_image.base.image import check_image
+from nnk_image import denoise
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising import patch_filter, pipeline
 from nnk_image.denoising.efforts import Grouping
-from nnk_image.denoising.methods import METHODS
-from nnk_image.denoising.statistics import Statistics
 from nnk_image.noise.autocovariance import patch_covariance, regularized
 from nnk_image.noise.standard import WHITE, StandardNoise
 
@@ -273,14 +270,6 @@ def test_strong_structure_is_kept():
     np.testing.assert_allclose(ours, image, rtol=0, atol=0.5)
 
 
-def denoised(pixels, name="fast", noise=WHITE, n_jobs=1):
-    """Denoise (H, W, C) pixels with unit noise."""
-    image = check_image(pixels, -1)
-    with RowExecutor(n_jobs) as executor:
-        statistics = Statistics.of(image, NoiseModel(1.0).for_channels(image.channels))
-        return METHODS[name].denoise(image, noise, statistics, executor)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", KINDS)
 def test_same_bits_for_threads_and_variants(image, kind, dtype):
@@ -297,16 +286,6 @@ def test_same_bits_for_threads_and_variants(image, kind, dtype):
             return np.concatenate([pilot, *both, groups.filter(*alone, own, executor)[0]])
 
     assert_same_everywhere(run, (1, 2, 3))
-
-
-@pytest.mark.parametrize("kind", KINDS[1:])  # for white noise, `test_methods.py` checks this
-def test_methods_give_the_same_bits_for_threads_and_variants(method, kind):
-    clean = nnk_image.standard_image("astronaut")[60:131, 190:270] / 10
-    noise = noise_of(kind, clean[..., 0])
-    if noise.correlations is not None:
-        noise = StandardNoise(noise.correlations[[0, 1, 1]], noise.variances)
-    pixels = clean + np.random.default_rng(5).normal(0, 1, clean.shape)
-    assert_same_everywhere(lambda n_jobs: denoised(pixels, method, noise, n_jobs), (1, 2))
 
 
 @pytest.mark.parametrize("method", ["fast", "best"])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from pictures import progress_of, rms
+from pictures import rms
 from rendered import page_of_text
 
 import nnk_image
@@ -145,13 +145,6 @@ def test_an_image_without_variation_is_unchanged():
     model = NoiseModel(1.0, rows=2.0, columns=1.0)
     np.testing.assert_allclose(denoise(image, model, channel_axis=-1), image)
     np.testing.assert_array_equal(denoise(image[..., 0], model), 5)
-
-
-def test_progress_and_same_bits_for_threads():
-    noisy = (CLEAN + WHITE + ROWS)[:100]
-    model = NoiseModel(10.0, rows=12.0)
-    progress_of(lambda progress: denoise(noisy, model, progress=progress))
-    np.testing.assert_array_equal(denoise(noisy, model, n_jobs=2), denoise(noisy, model))
 
 
 def test_row_noise_in_a_spectrum_is_separated():
