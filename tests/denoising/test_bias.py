@@ -109,15 +109,16 @@ def test_one_hot_pixel_does_not_affect_the_others(photo):
     assert abs(hot - change)[dark].max() < 0.1 * abs(change)[dark].max()
 
 
-def test_values_clipped_at_white_are_corrected():
-    clean = np.repeat([150.0, 250.0, 255.0], 60)[None].repeat(100, axis=0)
+@pytest.mark.parametrize("values", [(150, 250, 255), (0, 5, 105)], ids=["white", "black"])
+def test_values_clipped_at_one_end_are_corrected(values):
+    clean = np.repeat([*map(float, values)], 60)[None].repeat(100, axis=0)
     noisy = [
         (clean + np.random.default_rng(seed).normal(0, 20, clean.shape)).clip(0, 255)
         for seed in range(40)
     ]
     mean = np.mean(noisy, axis=0)
     corrected = correct_bias(noisy[0], mean)
-    for value in (150, 250, 255):
+    for value in values:
         before, after = (abs((a - value)[clean == value].mean()) for a in (mean, corrected))
         assert after < 0.4 * before + 0.2
 
