@@ -69,22 +69,23 @@ def test_counts_of_few_bright_spots_on_a_dark_background():
     assert value_per_photon(noisy) == (1.0,)
 
 
+def beads(number, radius):
+    image = np.zeros((256, 256))
+    for center in np.random.default_rng(2).integers(10, 246, (number, 2)):
+        image[draw.disk(center, radius)] = 1
+    return image
+
+
 @pytest.mark.parametrize("peak", [2.0, 20.0, 60.0])
 def test_counts_of_sharp_beads(peak):
-    beads = np.zeros((256, 256))
-    for y, x in np.random.default_rng(2).integers(10, 246, (25, 2)):
-        beads[draw.disk((y, x), 7)] = 1
-    assert estimate_noise(counts(beads + 0.01, peak)).gain == (1.0,)
+    assert estimate_noise(counts(beads(25, 7) + 0.01, peak)).gain == (1.0,)
 
 
 @pytest.mark.parametrize("value", [1.0, 1.7])
 @pytest.mark.parametrize("peak", [2.0, 10.0, 30.0])
 def test_counts_of_blurred_beads(peak, value):
     """Their slopes add far more to the squares of sums of pixels than edges do."""
-    beads = np.zeros((256, 256))
-    for y, x in np.random.default_rng(2).integers(10, 246, (15, 2)):
-        beads[draw.disk((y, x), 9)] = 1
-    noisy = value * counts(gaussian(beads, 1.5) + 0.02, peak)
+    noisy = value * counts(gaussian(beads(15, 9), 1.5) + 0.02, peak)
     assert estimate_noise(noisy).gain == pytest.approx((value,))
 
 
