@@ -17,14 +17,24 @@ _INDEPENDENT_RATIO = 3.0
 """Ratio of the variances of white noise in luminance and chroma, up to which channels count as
 independent. From twice this ratio on, they share their noise."""
 
+_MOST_EXCESS = 1.3
+"""Ratio of a sum of variances to what was measured, up to which texture need not be the reason. On
+148 crops of photographs with speckle noise, 95 % of the greatest of these ratios are below it."""
+
 
 def shared_white(scale: Scale) -> float:
     """Return the variance of the white noise that is the same in all channels.
 
-    Such noise is left where colors were smoothed. It is what the quietest channel has in addition
-    to the quietest opponent channel, where independent noise is as strong, and shared noise absent.
+    Such noise is left where colors were smoothed. It is that of the quietest channel, times the
+    mean correlation of the channels.
     """
-    return float(max(0.0, scale.typical_white.min() - scale.typical_white_own.min()))
+    white = scale.typical_white
+    if len(white) == 1:
+        return 0.0
+    luminance = weighted_medians(scale.white_luminance[None], scale.certainty)[0]
+    if_equal = np.sqrt(white).sum() ** 2 - white.sum()  # of the sum of all channels
+    correlation = (len(white) * luminance - white.sum()) / if_equal
+    return float(np.clip(correlation, 0, 1) * white.min())
 
 
 def independent_white(scale: Scale) -> Floats:
@@ -38,15 +48,15 @@ def possible_texture(scale: Scale) -> Floats:
     In gray, all of it. In color, texture of one tint, as that of grass, is stronger in some
     channels than in others. But unlike independent noise, it is not in all opponent channels, where
     the latter has weighted sums of its variances. So variances may be texture above a limit: the
-    largest one that makes none of these sums greater than what was measured.
+    largest one that makes none of these sums clearly greater than what was measured.
     """
     variances = independent_white(scale)
     if len(variances) == 1:
         return variances
     limits = np.array([0, *np.sort(variances)])
     sums = scale.matrix**2 @ np.minimum(variances[:, None], limits)
-    measured = scale.typical_white_own
-    limit = min(np.interp(m, own, limits) for m, own in zip(measured, sums, strict=True))
+    most = _MOST_EXCESS * scale.typical_white_own
+    limit = min(np.interp(m, own, limits) for m, own in zip(most, sums, strict=True))
     return np.maximum(variances - limit, 0)
 
 
