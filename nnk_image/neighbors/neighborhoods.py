@@ -69,7 +69,7 @@ def nnk_neighbors(
         Width of the Gaussian or Laplacian kernel; ignored for other kernels. 'kth': a third of the
         mean distance from a point of X to its farthest candidate; 'local': a third of this
         distance for each query by itself; 'median': the median distance from the points of X to
-        their candidates (from `queries`, if `neighbors` lists theirs). If a rule gives 0, 1 is
+        their candidates (from `queries`, if ``neighbors`` lists theirs). If a rule gives 0, 1 is
         used, with a warning.
     method : {'nnk', 'omp', 'mp', 'knn', 'mutual_knn', 'kstar', 'lnp'}, default: 'nnk'
         How candidates are weighted. 'nnk': the exact solution of the regression. 'omp', 'mp':

@@ -141,8 +141,8 @@ def by_brightness(full: Scale, white: float, correlated: float, most: Any) -> Fl
 def _trusted_white(scales: list[Scale], kind: str | None, most: float) -> tuple[Floats, float]:
     """Return the white noise of the channels, (C,) variances, and the variance that they share.
 
-    Texture is subtracted from what the channels of a color image share, because texture is the same
-    in all channels, and from all of the white part in gray. `most` limits the luminance.
+    Texture is subtracted from what may be texture: in color, what the channels share, and what is
+    stronger in some of them; in gray, all of the white part. `most` limits the luminance.
     """
     full, channels = scales[0], len(scales[0].levels)
     noise = 1 - two_values(scales) if kind is None else 1.0  # if specified, there is noise
