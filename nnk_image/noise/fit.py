@@ -24,7 +24,6 @@ from nnk_image.noise.white import (
     most_luminance,
     possible_texture,
     shared_white,
-    white_trust,
 )
 
 NEGLIGIBLE, NEGLIGIBLE_IN_VOLUMES = 0.04, 0.13
@@ -146,7 +145,7 @@ def _trusted_white(scales: list[Scale], kind: str | None, most: float) -> tuple[
     """
     full, channels = scales[0], len(scales[0].levels)
     noise = 1 - two_values(scales) if kind is None else 1.0  # if specified, there is noise
-    trusted = noise * (white_trust(scales[0]) if kind in (None, "white") else 1)
+    trusted = noise * (full.noise_share if kind in (None, "white") else 1)
     independent = noise * independent_white(full) - (noise - trusted) * possible_texture(full)
     left = (most - independent.mean()) / channels
     return independent, max(0.0, min(trusted * shared_white(full), left))

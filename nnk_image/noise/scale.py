@@ -46,6 +46,11 @@ the quietest bin, and only bins above the first count."""
 
 _LEAST_WEIGHT = 0.3  # least factor of a bin's weight if it contains texture
 _ELASTICITIES = 0.2, 0.8  # largest elasticity of noise alone, least of texture alone
+_VARIATION, _LEAST_LEFT, _MOST_SLOPE = 0.02, 0.5, 0.95
+"""Relative variance of the energy of one part in the flattest third of blocks of noise, that of the
+lower third of the chi-squared distribution with 30 degrees of freedom; least share of the variance
+that is left without it (0.3 is as good); and limit of the slope."""
+
 _LOW, _HIGH, _HIGHEST = U + V < 5, U + V >= 8, U + V >= 11  # frequencies; ten are the highest
 _TWO_VALUES = 0.15, 0.2
 """Similarity to black and white, as text is, in the bins: that of noisy photographs is at most
@@ -86,13 +91,13 @@ class Scale:
     spectra: Floats  # (C, n) variances of their coefficients, relative to `levels`
     white: Floats  # (C, B) variances of white noise in the channels, by the line fitted to the bins
     white_own: Floats  # (C, B) those in the channels of `matrix`
-    white_luminance: Floats  # (B,) those in the mean of the channels, times the root of C
     certainty: Floats  # (B,) weights of the bins, low if white noise has an unusual share, or if
     # they contain texture
     range: tuple[float, float]  # least and greatest brightness of all blocks
     flatness: float  # log ratio of the flattest tenth's energy to the median; noise: -0.2 to -0.5
-    elasticity: Floats  # (3,) growth of the energies at low and high frequencies, and of white
-    # noise, with the energy of the other part, in flat blocks: 0 for noise, 1 for texture
+    elasticity: Floats  # (2,) growth of the energies at low and high frequencies with the energy of
+    # the other part, in flat blocks: 0 for noise, 1 for texture
+    noise_share: float  # how much of the white part of the luminance is noise, and not texture
     turns: float  # how much the direction of the luminance's low frequencies changes from bin to
     # bin; 0 for noise, whose spectrum is the same in all bins
     two_values: float  # how clearly the luminance has two values, as in text; 0 for noise, up to 1
@@ -122,11 +127,10 @@ class Scale:
         luminance_levels = np.maximum(levels[0], epsilon(levels[0]))
         to_channels = np.vstack([rotation.T, matrix @ rotation.T])
         channels = np.einsum("kc,ncu->knu", to_channels, coefficients)
-        found = [
+        *found, (_, directions) = [
             _white(c, flat, luminance_levels, independent) for c in (*channels, coefficients[:, 0])
-        ]
+        ]  # the last one is the luminance
         white = np.maximum([variances for variances, _ in found], 1e-24)
-        _, directions = found[-1]  # of the luminance
         at_blocks = np.exp(np.interp(brightness, means, np.log(luminance_levels)) / 2)
         luminance = coefficients[:, 0] / at_blocks[:, None]
         whitened = luminance / np.sqrt(spectra[0])
@@ -135,7 +139,7 @@ class Scale:
         certainty = _certainty(mean, levels[0], texture)
         line = Line.through(means, mean, certainty, texture)
         by_bin = np.outer(white @ certainty / (mean @ certainty), line.at(means))
-        white, white_own, (white_luminance,) = np.split(by_bin, [len(matrix), 2 * len(matrix)])
+        white, white_own = np.split(by_bin, 2)
         certainty = certainty * np.maximum(1 - texture, _LEAST_WEIGHT)
         own_levels, own_spectra = _levels_and_spectra(matrix @ covariances @ matrix.T)
         variances = weighted_medians(own_levels, certainty)[:, None] * own_spectra
@@ -147,11 +151,11 @@ class Scale:
             spectra=spectra,
             white=white,
             white_own=white_own,
-            white_luminance=white_luminance,
             certainty=certainty,
             range=(float(brightness.min()), float(brightness.max())),
             flatness=_flatness(whitened),
-            elasticity=_elasticity(whitened, luminance, directions),
+            elasticity=_elasticity(whitened),
+            noise_share=_noise_share(whitened, luminance, directions),
             turns=turns,
             two_values=_two_values(coefficients[:, 0], bins, levels[0] / len(matrix), spectra[0]),
             disjoint=disjoint,
@@ -301,22 +305,17 @@ def between(low: float, high: float, value: Any) -> Any:
     return np.clip((value - low) / (high - low), 0, 1)
 
 
-def share_of_texture(elasticity: Floats, alone: float = _ELASTICITIES[1]) -> Floats:
-    """Return the share of texture in variances, given their elasticity.
+def _texture(whitened: Floats, chosen: Chosen) -> Floats:
+    """Return the (B,) shares of texture in the blocks that were chosen in each bin.
 
     In flat blocks, only the energy of texture grows with that of the other part. So the elasticity
-    increases with the share of texture, up to that of texture `alone`.
+    increases with the share of texture, up to that of texture alone.
     """
-    return between(_ELASTICITIES[0], alone, elasticity)
-
-
-def _texture(whitened: Floats, chosen: Chosen) -> Floats:
-    """Return the (B,) shares of texture in the blocks that were chosen in each bin."""
     elasticity = [
         [_growth(whitened[blocks][:, ~part], whitened[blocks][:, part]) for blocks in bins]
         for part, bins in zip(PARTS, chosen, strict=True)
     ]
-    return share_of_texture(np.mean(elasticity, axis=0))
+    return np.asarray(between(*_ELASTICITIES, np.mean(elasticity, axis=0)))
 
 
 def _certainty(white: Floats, levels: Floats, texture: Floats) -> Floats:
@@ -387,18 +386,37 @@ def _flatness(whitened: Floats) -> float:
     return float(np.log(max(np.median(tenth), 1e-6) / max(np.median(energies), 1e-6)))
 
 
-def _elasticity(whitened: Floats, luminance: Floats, directions: list[Floats]) -> Floats:
-    """Return the `elasticity` of flat blocks, the mean of the odd and of the even part.
+def _elasticity(whitened: Floats) -> Floats:
+    """Return the `elasticity` of flat blocks, the mean of the odd and of the even part."""
+    found = np.zeros((2, 2))
+    for own, part in zip(found, PARTS, strict=True):
+        flat = flattest((whitened[:, ~part] ** 2).mean(axis=1), FLAT)
+        for i, values in enumerate((_LOW & part, _HIGH & part)):
+            own[i] = _growth(whitened[flat][:, ~part], whitened[flat][:, values])
+    return found.mean(axis=0)
+
+
+def _noise_share(whitened: Floats, luminance: Floats, directions: list[Floats]) -> float:
+    """Return the `noise_share` of flat blocks, the mean of the odd and of the even part.
 
     `whitened` is `luminance` over the root of its spectrum; `directions` are those of white noise.
+    Noise alone has the same energy in these directions as in the other part. So the energy of the
+    noise is where the line through the energies of all blocks meets the diagonal. The energy of
+    noise in the other part varies too, which makes the line seem less steep than it is. That much
+    variance is subtracted.
     """
-    found = np.zeros((2, 3))
-    for own, part, white in zip(found, PARTS, directions, strict=True):
-        flat = flattest((whitened[:, ~part] ** 2).mean(axis=1), FLAT)
-        low, high = whitened[flat][:, _LOW & part], whitened[flat][:, _HIGH & part]
-        for i, values in enumerate((low, high, luminance[flat][:, part] @ white)):
-            own[i] = _growth(whitened[flat][:, ~part], values)
-    return found.mean(axis=0)
+    shares = []
+    for part, white in zip(PARTS, directions, strict=True):
+        x = (whitened[:, ~part] ** 2).mean(axis=1)
+        flat = flattest(x, FLAT)
+        x, y = x[flat], ((luminance[flat][:, part] @ white) ** 2).mean(axis=1)
+        deviations = x - x.mean()
+        variance = np.mean(deviations**2)
+        variance = max(variance - _VARIATION * x.mean() ** 2, _LEAST_LEFT * variance, 1e-24)
+        slope = min(np.mean(deviations * y) / variance, _MOST_SLOPE)
+        noise = (y.mean() - slope * x.mean()) / (1 - slope)
+        shares.append(np.clip(noise / max(y.mean(), 1e-24), 0, 1))
+    return float(np.mean(shares))
 
 
 def _growth(others: Floats, values: Floats) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 
 from nnk_image.base.image import Floats
 from nnk_image.noise.brightness import weighted_medians
-from nnk_image.noise.scale import Scale, between, share_of_texture
+from nnk_image.noise.scale import Scale, between
 
 _CHROMA_LEVELS = 0.012, 0.024
 """Standard deviations of the chroma's white noise, in an image from -1 to 1. Up to the first, which
@@ -25,16 +25,10 @@ _MOST_EXCESS = 1.3
 def shared_white(scale: Scale) -> float:
     """Return the variance of the white noise that is the same in all channels.
 
-    Such noise is left where colors were smoothed. It is that of the quietest channel, times the
-    mean correlation of the channels.
+    It is in every channel, but in the luminance alone of the opponent channels. So the quietest
+    channel has as much more noise than the quietest opponent channel.
     """
-    white = scale.typical_white
-    if len(white) == 1:
-        return 0.0
-    luminance = weighted_medians(scale.white_luminance[None], scale.certainty)[0]
-    if_equal = np.sqrt(white).sum() ** 2 - white.sum()  # of the sum of all channels
-    correlation = (len(white) * luminance - white.sum()) / if_equal
-    return float(np.clip(correlation, 0, 1) * white.min())
+    return max(0.0, float(scale.typical_white.min() - scale.typical_white_own.min()))
 
 
 def independent_white(scale: Scale) -> Floats:
@@ -79,12 +73,3 @@ def most_luminance(scale: Scale) -> Floats:
     known *= np.clip(independent, 0, 1)
     share = np.clip(white / np.maximum(chroma, 1e-24), 1e-6, 1).min()
     return scale.levels[1:].mean(axis=0) / share**2 / known if known else unlimited
-
-
-def white_trust(scale: Scale) -> float:
-    """Return the share of the white part that is noise, and not texture, by its elasticity.
-
-    In a gray image, all of that part is at stake, so that only an elasticity of 1 rules out noise.
-    """
-    elasticity, gray = scale.elasticity[2], len(scale.levels) == 1
-    return 1 - float(share_of_texture(elasticity, 1.0) if gray else share_of_texture(elasticity))

@@ -7,7 +7,7 @@ from noises import KERNELS, filtered, skimage_picture
 from nnk_image import estimate_noise
 from nnk_image.base.image import check_image
 from nnk_image.noise.estimation import measure_scales
-from nnk_image.noise.white import independent_white, possible_texture, shared_white, white_trust
+from nnk_image.noise.white import independent_white, possible_texture, shared_white
 
 SHAPE = 256, 256
 
@@ -18,8 +18,8 @@ def scale_and_unit(image):
     return measure_scales(checked)[0], checked.half_range**2
 
 
-def white_channels(levels, seed=0):
-    return levels * np.random.default_rng(seed).standard_normal((*SHAPE, len(levels)))
+def white_channels(levels, seed=0, shape=SHAPE):
+    return levels * np.random.default_rng(seed).standard_normal((*shape, len(levels)))
 
 
 @pytest.mark.parametrize("channels", [2, 3, 5])
@@ -54,11 +54,19 @@ def test_all_white_noise_of_a_gray_image_may_be_texture():
     assert shared_white(scale) == 0
 
 
-def test_white_noise_is_trusted_and_texture_is_not():
+def test_filtered_white_noise_is_hardly_taken_for_texture():
     for kernel in KERNELS.values():
         noise = 100 + 10 * filtered(kernel, SHAPE, 1)
-        trust = white_trust(scale_and_unit(noise)[0])
-        assert trust == pytest.approx(1, abs=0.1)
-        assert white_trust(scale_and_unit(noise * 1e6 - 3e7)[0]) == pytest.approx(trust)
-    for name in ("grass.png", "gravel.png"):
-        assert white_trust(scale_and_unit(skimage_picture(name))[0]) < 0.4
+        share = scale_and_unit(noise)[0].noise_share
+        assert share > 0.7
+        assert scale_and_unit(noise * 1e6 - 3e7)[0].noise_share == pytest.approx(share)
+
+
+@pytest.mark.parametrize("name", ["grass.png", "gravel.png"])
+@pytest.mark.parametrize("sigma", [0, 3, 6, 12])
+def test_share_of_noise_in_texture(name, sigma):
+    scale, unit = scale_and_unit(
+        skimage_picture(name) + white_channels([sigma], 0, (512, 512))[..., 0]
+    )
+    true = sigma**2 / (unit * scale.typical_white[0])
+    assert scale.noise_share == pytest.approx(true, abs=0.25)
