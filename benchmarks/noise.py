@@ -12,6 +12,7 @@ TABLES = {
     "cameras": noise_unknown.synthetic_cameras,
     "raw": noise_unknown.raw,
     "photographs": noise_photographs.photographs,
+    "white-part": noise_photographs.white_part,
 }
 
 

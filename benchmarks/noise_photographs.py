@@ -12,6 +12,9 @@ from benchmarks.pictures import read_8_bit_images, shrink
 from benchmarks.scores import psnr
 from benchmarks.timing import Table
 from nnk_image import denoise
+from nnk_image.base.image import check_image
+from nnk_image.noise.estimation import measure_scales
+from nnk_image.noise.white import independent_white
 
 WIDTH = 900  # of the reduced photographs, about; reduction removes most noise of their own
 SIDE, CROPS = 256, 2  # height and width of a crop in pixels; number of crops of a photograph
@@ -31,8 +34,7 @@ def photographs(options):
         "Known noise, if not white, is fitted to the difference of the noisy and the clean crop.",
         "Below noisy: crops that lose more than 0.1 dB.",
     )
-    images = read_8_bit_images(options.noise_images)
-    crops = [crop for number, (_, image) in enumerate(images) for crop in _crops(image, number)]
+    crops = _all_crops(options)
     for kind, (name, add) in enumerate(NOISES.items()):
         pairs = [add(crop, np.random.default_rng([kind, i])) for i, crop in enumerate(crops)]
         noisy, known, estimated = np.transpose([_scores(pair) for pair in pairs])
@@ -43,6 +45,46 @@ def photographs(options):
             row |= {"least gain": gains.min(), "below noisy": int((gains < -0.1).sum())}
         table.rows.append(row)
     return table
+
+
+def white_part(options):
+    """Return the table of what is measured as white noise in the same crops.
+
+    In gray, with white noise of known level, that is the share of noise in it; in color, with
+    speckle, by how much independent noise seems to exceed the noise of some opponent channel.
+    """
+    columns = {"noise": "", "crops": "d", "true share": ".2f", "share": ".2f", "rms error": ".2f"}
+    columns |= {"median excess": ".2f", "95 %": ".2f"}
+    table = Table("White part of the noise of photographs", columns)
+    crops = _all_crops(options)
+    for sigma in (0, 2, 5, 12):
+        noisy = [_of_gray(partial(_white, sigma), c, i).noisy for i, c in enumerate(crops)]
+        found = [(scale, unit) for scale, unit in map(_scale_and_unit, noisy) if scale]
+        true = [min(1, sigma**2 / (unit * scale.typical_white[0])) for scale, unit in found]
+        shares = [scale.noise_share for scale, _ in found]
+        error = np.sqrt(np.mean(np.subtract(shares, true) ** 2))
+        cells = f"gray: white, sigma {sigma}", len(found), np.mean(true), np.mean(shares), error
+        table.rows.append(dict(zip(columns, cells, strict=False)))
+    for share in (0.1, 0.2):
+        speckle = [c * (1 + noises.white(np.zeros(c.shape), share, i)) for i, c in enumerate(crops)]
+        scales = [scale for scale, _ in map(_scale_and_unit, speckle) if scale]
+        sums = [scale.matrix**2 @ independent_white(scale) for scale in scales]
+        excess = [max(s / scale.typical_white_own) for s, scale in zip(sums, scales, strict=True)]
+        median, most = np.quantile(excess, (0.5, 0.95))
+        row = {"noise": f"speckle of {share:.0%}", "crops": len(scales), "median excess": median}
+        table.rows.append(row | {"95 %": most})
+    return table
+
+
+def _scale_and_unit(noisy):
+    """Return the `Scale` of a picture, None if it has no noise, and the variance in its units."""
+    image = check_image(noisy, channel_axis_of(noisy))
+    return next(iter(measure_scales(image)), None), image.half_range**2
+
+
+def _all_crops(options):
+    images = read_8_bit_images(options.noise_images)
+    return [crop for number, (_, image) in enumerate(images) for crop in _crops(image, number)]
 
 
 def _crops(image, number):

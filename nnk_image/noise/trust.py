@@ -7,7 +7,7 @@ from nnk_image.noise.white import shared_white
 MOST = 2.2  # largest factor of the correlated part; the fit's score is flat from 2.0 to 2.6
 WEIGHTS = (4.2, 2.48, -2.79, -2.15, 1.24, -2.55)
 """Constant and weights of the `features`, fitted by ``python -m benchmarks.noise_fit``, but before
-shared texture was subtracted from the white part; docs/noise.md has those that it gives now.
+shared texture was subtracted from the white part; docs/estimation.md has those that it gives now.
 """
 
 CLEAR = 0.6 * MOST  # factor above which noise is clearly there
@@ -20,7 +20,7 @@ _FEWEST_BLOCKS = 16  # least number that may be text: in fewer, one edge has two
 def features(scales):
     """Return five features that distinguish noise from texture, given the list of `Scale`.
 
-    docs/noise.md, step 4, explains them.
+    docs/estimation.md, step 4, explains them.
 
     - Logarithm of the share of the variance in the flattest blocks that is beyond white noise.
     - Logarithm of the level at half the size over that at full size: 0 for white noise.
