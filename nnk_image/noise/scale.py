@@ -91,6 +91,7 @@ class Scale:
     spectra: Floats  # (C, n) variances of their coefficients, relative to `levels`
     white: Floats  # (C, B) variances of white noise in the channels, by the line fitted to the bins
     white_own: Floats  # (C, B) those in the channels of `matrix`
+    white_luminance: Floats  # (B,) those in the mean of the channels, times the root of C
     certainty: Floats  # (B,) weights of the bins, low if white noise has an unusual share, or if
     # they contain texture
     range: tuple[float, float]  # least and greatest brightness of all blocks
@@ -127,9 +128,10 @@ class Scale:
         luminance_levels = np.maximum(levels[0], epsilon(levels[0]))
         to_channels = np.vstack([rotation.T, matrix @ rotation.T])
         channels = np.einsum("kc,ncu->knu", to_channels, coefficients)
-        *found, (_, directions) = [
+        found = [
             _white(c, flat, luminance_levels, independent) for c in (*channels, coefficients[:, 0])
-        ]  # the last one is the luminance
+        ]
+        _, directions = found[-1]  # of the luminance
         white = np.maximum([variances for variances, _ in found], 1e-24)
         at_blocks = np.exp(np.interp(brightness, means, np.log(luminance_levels)) / 2)
         luminance = coefficients[:, 0] / at_blocks[:, None]
@@ -139,7 +141,7 @@ class Scale:
         certainty = _certainty(mean, levels[0], texture)
         line = Line.through(means, mean, certainty, texture)
         by_bin = np.outer(white @ certainty / (mean @ certainty), line.at(means))
-        white, white_own = np.split(by_bin, 2)
+        white, white_own, (white_luminance,) = np.split(by_bin, [len(matrix), 2 * len(matrix)])
         certainty = certainty * np.maximum(1 - texture, _LEAST_WEIGHT)
         own_levels, own_spectra = _levels_and_spectra(matrix @ covariances @ matrix.T)
         variances = weighted_medians(own_levels, certainty)[:, None] * own_spectra
@@ -151,6 +153,7 @@ class Scale:
             spectra=spectra,
             white=white,
             white_own=white_own,
+            white_luminance=white_luminance,
             certainty=certainty,
             range=(float(brightness.min()), float(brightness.max())),
             flatness=_flatness(whitened),

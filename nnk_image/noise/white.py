@@ -18,17 +18,24 @@ _INDEPENDENT_RATIO = 3.0
 independent. From twice this ratio on, they share their noise."""
 
 _MOST_EXCESS = 1.3
-"""Ratio of a sum of variances to what was measured, up to which texture need not be the reason. On
-148 crops of photographs with speckle noise, 95 % of the greatest of these ratios are below it."""
+"""Ratio of a sum of variances to what was measured, up to which texture need not be the reason. It
+is about the 95 % quantile of the greatest of these ratios on photographs with speckle noise, by
+``python -m benchmarks noise --noise-tables white-part --noise-images FOLDER``."""
 
 
 def shared_white(scale: Scale) -> float:
     """Return the variance of the white noise that is the same in all channels.
 
-    It is in every channel, but in the luminance alone of the opponent channels. So the quietest
-    channel has as much more noise than the quietest opponent channel.
+    Such noise is left where colors were smoothed. It is that of the quietest channel, times the
+    mean correlation of the channels.
     """
-    return max(0.0, float(scale.typical_white.min() - scale.typical_white_own.min()))
+    white = scale.typical_white
+    if len(white) == 1:
+        return 0.0
+    luminance = weighted_medians(scale.white_luminance[None], scale.certainty)[0]
+    if_equal = np.sqrt(white).sum() ** 2 - white.sum()  # of the sum of all channels
+    correlation = (len(white) * luminance - white.sum()) / if_equal
+    return float(np.clip(correlation, 0, 1) * white.min())
 
 
 def independent_white(scale: Scale) -> Floats:
