@@ -4,7 +4,6 @@ Each tile is read with the overlap that makes its result equal that for the whol
 bit. Numbers of the whole image, such as its range, are computed first, from all tiles.
 """
 
-import math
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from nnk_image.base.checks import check_positive
 from nnk_image.base.image import Image
 from nnk_image.base.lazy import Layout, Slices, da
 from nnk_image.base.parallel import Progress, RowExecutor, resolve_n_jobs
-from nnk_image.base.reach import Reach, Tile, TooLittleMemory, cut, largest_side
+from nnk_image.base.reach import Reach, Tile, cut, largest_side
 from nnk_image.denoising.parts import TiledDenoising
 from nnk_image.graph.build import build_graph
 from nnk_image.graph.pruning import GraphSpec
@@ -110,13 +109,7 @@ def denoise_tiles(
         if channel_axis is None:
             channel_axis = getattr(image, "channel_axis", None)
         most = max(1, lazy.bytes_of(max_memory) // threads)
-        try:
-            job = TiledDenoising(image, sigma, method, channel_axis, spacing, strength, most)
-        except TooLittleMemory as error:
-            least = math.ceil(error.factor * most / 2**20)
-            needs = f"{least} MiB with one thread"
-            needs = f"{threads * least} MiB with {threads} threads, " * (threads > 1) + needs
-            raise MemoryError(f"max_memory={max_memory} is too small: tiles need {needs}") from None
+        job = TiledDenoising(image, sigma, method, channel_axis, spacing, strength, most)
         scheduler = "threads" if threads > 1 else "synchronous"
         with lazy.config.set(scheduler=scheduler, num_workers=threads):
             array, noise, left = _target(target, image, job)
@@ -375,8 +368,8 @@ def _transformed(
     n_bands = wavelets.n_bands if response is None else 1
     sides = sides_of(edges.window, axes)
     reach = Reach.of_polynomial(wavelets.order, sides, kind)
-    most_pixels = lazy.bytes_of(max_memory) / (_BYTES_PER_PIXEL + _BYTES_PER_BAND * n_bands)
-    side = largest_side(layout.shape, reach, most_pixels)
+    per_pixel = _BYTES_PER_PIXEL + _BYTES_PER_BAND * n_bands
+    side = largest_side(layout.shape, reach, lazy.bytes_of(max_memory), per_pixel)
     bound = options.pop("bound", None)
     if bound is None and options.get("lmax") is None:
         tiles = cut(layout.shape, side, Reach.of_polynomial(N_PRODUCTS + 1, sides))

@@ -84,20 +84,11 @@ def cut(shape: Sequence[int], side: Sequence[int], reach: Reach) -> list[Tile]:
     return [Tile(*map(tuple, zip(*pairs, strict=True))) for pairs in product(*axes)]
 
 
-class TooLittleMemory(MemoryError):
-    """Raised if no tile fits; the smallest ones need `factor` times as much memory."""
-
-    def __init__(self, factor: float, border: Sequence[int]) -> None:
-        super().__init__(
-            f"max_memory is too small for tiles with an overlap of {tuple(border)} pixels on each "
-            f"side: they need {factor:.3g} times as much"
-        )
-        self.factor = factor
-
-
-def largest_side(shape: Sequence[int], reach: Reach, most_pixels: float) -> tuple[int, ...]:
-    """Return sides of nearly square tiles that have at most `most_pixels` with their overlap."""
-    side = list(shape)
+def largest_side(
+    shape: Sequence[int], reach: Reach, max_bytes: int, bytes_per_pixel: float
+) -> tuple[int, ...]:
+    """Return sides of nearly square tiles that need at most `max_bytes` with their overlap."""
+    side, most_pixels = list(shape), max_bytes / bytes_per_pixel
 
     def pixels() -> int:
         axes = zip(shape, side, reach.border, reach.unit, strict=True)
@@ -109,6 +100,7 @@ def largest_side(shape: Sequence[int], reach: Reach, most_pixels: float) -> tupl
         steps = (math.lcm(unit, 128), math.lcm(unit, LANES))  # so that chunks divide tiles
         step = next((step for step in steps if smaller >= 8 * step), unit)
         if smaller < step:
-            raise TooLittleMemory(pixels() / most_pixels, reach.border)
+            least = math.ceil(pixels() * bytes_per_pixel / 2**20)
+            raise MemoryError(f"max_memory is too small: each thread needs {least} MiB for a tile")
         side[axis] = smaller // step * step
     return tuple(side)

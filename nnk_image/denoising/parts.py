@@ -62,8 +62,7 @@ class TiledDenoising:
         per_pixel = chosen.bytes_per_pixel(layout.channels, 8, len(layout.shape))
         per_pixel += _COPIES_OF_TILE * layout.channels * itemsize
         reach = chosen.reach(layout.shape, layout.channels, self.spacing)
-        most_pixels = max_bytes / per_pixel
-        self.side = largest_side(layout.shape, reach, most_pixels)
+        self.side = largest_side(layout.shape, reach, max_bytes, per_pixel)
         self.tiles = cut(layout.shape, self.side, reach)
 
     def statistics(self) -> Any:

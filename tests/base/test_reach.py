@@ -32,16 +32,16 @@ def test_cores_cover_the_image_once_and_have_the_required_border(seed):
 
 def test_tiles_are_as_large_as_allowed_and_no_larger():
     reach = Reach((10, 10), (4, 8))
-    assert largest_side((300, 400), reach, 120_000) == (300, 400)
+    assert largest_side((300, 400), reach, 120_000, 1) == (300, 400)
     for most in (2_000, 10_000, 100_000):
-        tiles = cut((3000, 4000), largest_side((3000, 4000), reach, most), reach)
+        tiles = cut((3000, 4000), largest_side((3000, 4000), reach, 2 * most, 2), reach)
         pixels = max(math.prod(part.stop - part.start for part in tile.padded) for tile in tiles)
         assert most / 3 < pixels <= most
-    assert all(n % 128 == 0 for n in largest_side((30_000, 40_000), Reach((9, 9), (1, 8)), 2e7))
-    assert largest_side((5_000_000, 3), reach, 10_000)[1] == 3
-    with pytest.raises(MemoryError, match=r"need 5\.04 times as much"):
-        largest_side((3000, 4000), reach, 200)
-    assert largest_side((3000, 4000), reach, 1008) == (4, 8)
+    assert all(n % 128 == 0 for n in largest_side((30_000, 40_000), Reach((9, 9), (1, 8)), 2e7, 1))
+    assert largest_side((5_000_000, 3), reach, 10_000, 1)[1] == 3
+    with pytest.raises(MemoryError, match=r"each thread needs 2 MiB"):
+        largest_side((3000, 4000), reach, 200, 2000)
+    assert largest_side((3000, 4000), reach, 1008 * 2000, 2000) == (4, 8)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def side_of_tiles(monkeypatch):
     """Return a function that sets the side of the tiles, rounded to the unit of the method."""
 
     def choose(*wanted):
-        def side(shape, reach, most_pixels):
+        def side(shape, reach, max_bytes, bytes_per_pixel):
             units = zip(wanted, reach.unit, shape, strict=True)
             sides = tuple(min(n, max(unit, s // unit * unit)) for s, unit, n in units)
             assert sides != tuple(shape)
