@@ -1,5 +1,7 @@
 """Checks of single arguments. Messages say what is wrong, the value, and what is right."""
 
+import sys
+import warnings
 from collections.abc import Collection
 from difflib import get_close_matches
 from numbers import Integral, Real
@@ -91,3 +93,12 @@ def check_choice(name: str, value: Any, choices: Collection[str | None]) -> str:
         names, hint = ", ".join(map(repr, choices)), did_you_mean(value, choices)
         raise ValueError(f"{name}={value!r} is unknown; choose one of {names}{hint}")
     return str(value)
+
+
+def warn(text: str) -> None:
+    """Warn at the line that called the library, perhaps through scikit-learn or a decorator."""
+    frame, level = sys._getframe(1), 2
+    inside = ("nnk_image", "sklearn", "contextlib")
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in inside:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, stacklevel=level)

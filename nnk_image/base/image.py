@@ -6,7 +6,6 @@ memory layout or byte order.
 
 import math
 import os
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +17,7 @@ import numpy.typing as npt
 from scipy.ndimage import distance_transform_edt
 
 from nnk_image.base import memory
-from nnk_image.base.checks import check_positive, plain_array, working_dtype
+from nnk_image.base.checks import check_positive, plain_array, warn, working_dtype
 from nnk_image.base.geometry import Lines
 
 MOST_AXES = 4
@@ -175,11 +174,10 @@ def data_range_of(image: Image) -> float:
     if kind == "u" and size <= 2:
         largest = float(np.iinfo(image.pixels.dtype).max)
         if size == 2 and image.high < largest / 8:
-            warnings.warn(
+            warn(
                 f"the values of this uint16 image are {image.high:g} at most, but the default "
                 f"sigma_f is 10/255 of {largest:g}; pass sigma_f, such as 10/255 of the largest "
                 "value that the camera may give",
-                stacklevel=4,
             )
         return largest
     if kind == "b" or (kind == "f" and image.low >= 0 and image.high <= 1):

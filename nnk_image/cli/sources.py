@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ import numpy.typing as npt
 
 import nnk_image
 from nnk_image.base.atomic import ImageFileError
-from nnk_image.base.checks import finite_mask
+from nnk_image.base.checks import finite_mask, warn
 from nnk_image.cli.common import say
 from nnk_image.io.files import read, write
 from nnk_image.io.metadata import Metadata
@@ -111,9 +110,7 @@ def read_with_gaps(
     if 0 < wrong == pixels.size:
         raise ImageFileError(f"{path}: all values are NaN or infinite")
     if wrong:
-        warnings.warn(
-            f"values that are NaN or infinite: {wrong}; their pixels are left out", stacklevel=3
-        )
+        warn(f"values that are NaN or infinite: {wrong}; their pixels are left out")
     return pixels, metadata
 
 
@@ -216,10 +213,9 @@ def estimate(
         usual = nnk_image.estimate_noise(pixels, **about)
         if any(usual.gain) or max(usual.neighbor_correlation()) > GRAINY:
             what = "Poisson noise" if any(usual.gain) else "correlated between neighboring pixels"
-            warnings.warn(
+            warn(
                 f"the noise seems to be {what}, but --map assumes independent noise of equal "
                 "strength at all intensities: without --map more of it is removed",
-                stacklevel=2,
             )
     return nnk_image.estimate_noise(pixels, kind=kind, uneven=uneven, **about)
 

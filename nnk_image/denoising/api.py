@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_choice, check_positive
+from nnk_image.base.checks import check_choice, check_positive, warn
 from nnk_image.base.image import (
     Array,
     Image,
@@ -274,20 +273,18 @@ def warn_of_other_units(noise: NoiseModel, image: Image) -> None:
     """Warn if the noise or its offset does not fit the image, which it would erase."""
     if many_below_offset(noise, image):
         offset = ", ".join(f"{value:g}" for value in noise.offset)
-        warnings.warn(
+        warn(
             f"many pixels, down to {image.low:.4g}, are far below the offset={offset} of the noise "
             "model, the value without light, and become at least that; if the offset was "
             "subtracted from the image before, leave it out of the model",
-            stacklevel=5,
         )
     level, floats = min(noise.sigma), image.pixels.dtype.kind == "f"
     up_to_1 = floats and level >= 1 and -1 <= image.low < image.high <= 2
     if up_to_1 or level > image.high - image.low > 0:
         example = f": {level:g}/255 if 1 is white" if up_to_1 else ""
-        warnings.warn(
+        warn(
             f"sigma={level:g} is more than the whole range of the image, {image.low:.4g} to "
             f"{image.high:.4g}; give sigma in the units of the image{example}",
-            stacklevel=5,
         )
 
 

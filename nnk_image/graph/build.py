@@ -1,6 +1,5 @@
 """Images to graphs: the pruned NNK graph, and the bilateral graph it is pruned from."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_choice
+from nnk_image.base.checks import check_choice, warn
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.pixel_graph import ImageGraph
@@ -186,17 +185,15 @@ def _warn_of_other_units(spec: GraphSpec) -> None:
     low, high = spec.image.low, spec.image.high
     up_to_1 = spec.image.pixels.dtype.kind == "f" and low >= -1 and 0.1 < high <= 2
     if up_to_1 and low < high and max(1, _LARGEST_SIGMA_F * (high - low)) < spec.sigma_f <= 255:
-        warnings.warn(
+        warn(
             f"sigma_f={spec.sigma_f:g} is more than {_LARGEST_SIGMA_F} times the range of the "
             f"image, {low:.4g} to {high:.4g}, so that intensities hardly matter; give sigma_f in "
             f"the units of the image: {spec.sigma_f:g}/255 if 1 is white",
-            stacklevel=3,
         )
     if min(spec.spacing or (1,)) > _LARGEST_SPACING * spec.sigma_d:
-        warnings.warn(
+        warn(
             f"sigma_d={spec.sigma_d:g} is much less than the spacing {spec.spacing or 1}, so that "
             "all weights are near 0; give sigma_d in the units of spacing, by default pixels",
-            stacklevel=3,
         )
 
 

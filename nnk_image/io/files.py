@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.atomic import ImageFileError, atomic_output, check_output
-from nnk_image.base.checks import check_positive, plain_array
+from nnk_image.base.checks import check_positive, plain_array, warn
 from nnk_image.io import pictures, tiff, volumes
 from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save, to_samples
 
@@ -201,7 +200,7 @@ def write(
     kind, lost, save = _prepared(path, array, metadata)
     if lost:
         why = f"nnk_image does not write it to {kind}; write .png to keep it"
-        warnings.warn(f"{path}: {lost} will be lost: {why}", stacklevel=2)
+        warn(f"{path}: {lost} will be lost: {why}")
     with atomic_output(path) as stream:
         try:
             save(stream)
@@ -305,7 +304,7 @@ def _in_dtype(array: Pixels, metadata: Metadata, kind: str) -> Pixels:
     if problem and metadata.dtype is None:
         raise ValueError(f"{problem}, write .tif to keep floats, or round them yourself")
     if problem:
-        warnings.warn(problem, stacklevel=4)
+        warn(problem)
     return to_samples(array, dtype)
 
 

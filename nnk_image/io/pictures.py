@@ -13,6 +13,7 @@ from typing import IO, Any
 import numpy as np
 from PIL import ExifTags, Image, PngImagePlugin
 
+from nnk_image.base.checks import warn
 from nnk_image.base.extras import needing
 from nnk_image.io import metadata as meta
 from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save
@@ -55,17 +56,16 @@ def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metad
         frames = getattr(image, "n_frames", 1)
         if frames > 1 and kind not in ("JPEG", "TIFF"):  # these hold previews
             text = f"of the {frames} frames of a {kind} file only the first is read"
-            warnings.warn(text, stacklevel=2)
+            warn(text)
         mode, info = image.mode, image.info
         samples = _samples(stream, image, kind)
         orientation, exif = _upright_exif(image)
         exif = exif_of_tiff(stream) if kind == "TIFF" else exif
         xmp, profile = info.get("xmp"), info.get("icc_profile")
         if mode == "CMYK" and profile:
-            warnings.warn(
+            warn(
                 "CMYK becomes RGB without its color profile, so that colors may change; convert "
                 "it to RGB first, by a program that applies the profile",
-                stacklevel=2,
             )
         if mode in ("CMYK", "LAB"):  # the profile does not describe the RGB pixels made from them
             profile = None

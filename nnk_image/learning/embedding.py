@@ -6,12 +6,11 @@ from scipy.sparse import csr_array, diags_array, eye_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from nnk_image.base.checks import check_count
+from nnk_image.base.checks import check_count, warn
 from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
 from nnk_image.learning.harmonic import factorized
 from nnk_image.learning.inputs import Weights, check_weights
-from nnk_image.neighbors.options import warn
 
 _DENSE = 600  # up to this number of points a dense solver is fastest
 _SHIFT = 1e-9  # of the largest diagonal entry; is added to the diagonal to make it invertible

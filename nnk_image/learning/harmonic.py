@@ -8,13 +8,12 @@ from scipy.sparse import csr_array, eye_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from nnk_image.base.checks import plain_array
+from nnk_image.base.checks import plain_array, warn
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.learning.inputs import check_graph
-from nnk_image.neighbors.options import warn
 from nnk_image.solvers.problem import Graph, Problem, check_known, known_channels
 from nnk_image.solvers.quadratic import QuadraticSystem
 

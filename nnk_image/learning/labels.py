@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_choice, check_count, plain_array
+from nnk_image.base.checks import check_choice, check_count, plain_array, warn
 from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
 from nnk_image.learning.harmonic import harmonic
 from nnk_image.learning.inputs import check_graph, check_labels
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
-from nnk_image.neighbors.options import warn
 from nnk_image.solvers.problem import Graph
 
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import sparray, spmatrix
 
 from nnk_image.base import memory
-from nnk_image.base.checks import check_choice, check_count, check_number
+from nnk_image.base.checks import check_choice, check_count, check_number, warn
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor, resolve_n_jobs
 from nnk_image.neighbors import _core
@@ -28,7 +28,6 @@ from nnk_image.neighbors.options import (
     KernelOptions,
     check_method_params,
     check_params,
-    warn,
 )
 from nnk_image.neighbors.result import Neighborhoods, Solved
 from nnk_image.neighbors.weights import (

@@ -1,7 +1,5 @@
-"""Options of neighborhoods, and warnings that point to the line that called the library."""
+"""Options of neighborhoods."""
 
-import sys
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
@@ -41,15 +39,6 @@ def check_method_params(given: Mapping[str, Any] | None) -> MethodParams:
         tol=check_number("tol", params.tol),
         lc_ratio=check_number("lc_ratio", params.lc_ratio),
     )
-
-
-def warn(text: str) -> None:
-    """Warn at the line that called the library, perhaps through scikit-learn."""
-    frame, level = sys._getframe(1), 2
-    inside = ("nnk_image", "sklearn")
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in inside:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(text, stacklevel=level)
 
 
 @dataclass(eq=False, repr=False)

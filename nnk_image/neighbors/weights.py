@@ -5,12 +5,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nnk_image.base.checks import check_number
+from nnk_image.base.checks import check_number, warn
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.features import check_finite
-from nnk_image.neighbors.options import warn
 
 _NOT_OPTIMAL = 1e-8
 """Weights that violate the conditions of a minimum by more, relative to the query's largest

@@ -3,9 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from nnk_image.base.checks import check_choice, check_number
+from nnk_image.base.checks import check_choice, check_number, warn
 from nnk_image.base.image import Array
-from nnk_image.neighbors.options import warn
 
 RULES = ("kth", "local", "median")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +18,7 @@ from nnk_image.base.checks import (
     check_number,
     check_positive,
     plain_array,
+    warn,
     working_dtype,
 )
 from nnk_image.base.image import Array
@@ -137,18 +137,16 @@ class Problem:
                 f"with in {self.values.dtype} arithmetic; give smaller numbers"
             )
         if not report.converged and report.iterations >= self.max_iterations:
-            warnings.warn(
+            warn(
                 f"{report.iterations} iterations reached an error of {report.error:.1e}, not "
                 f"tol={self.tol:.1e}; raise max_iterations or tol",
-                stacklevel=3,
             )
         elif not report.converged and report.error > _ROUGH:
             finer = "" if self.values.dtype == np.float64 else ", or a signal of float64"
-            warnings.warn(
+            warn(
                 f"rounding stopped the iterations at an error of {report.error:.1e}, not "
                 f"tol={self.tol:.1e}; give a smaller strength or stronger links of unknown "
                 f"nodes{finer}",
-                stacklevel=3,
             )
         return (signal, report) if return_info else signal
 
@@ -176,12 +174,11 @@ def check_problem(
     mask = np.ones(n, bool) if known is None else check_known(known, graph, n)
     reached = _reached(graph, mask, tol)
     if not reached.all():
-        warnings.warn(
+        warn(
             f"{int((~reached).sum())} of {n} nodes, the first {int(np.argmin(reached))}, are not "
             f"linked to any known one, or only by weights below tol={tol:g} of those of their "
             "other links: without links they keep start, by default the mean of the known values; "
             "for weak links use learning.interpolate",
-            stacklevel=3,
         )
     dtype = working_dtype(signal.dtype)
     # In float32, weights of weak links in a float64 graph would underflow.
