@@ -128,21 +128,12 @@ def denoise(
     Poisson noise, the result is corrected by `correct_bias`. Isolated pixels, such as hot ones, and
     pixels without data, whose value is far from all others, are returned unchanged.
 
-    'fast' and 'best' replace each patch by the linear combination of similar patches that has the
-    least expected error [1]_. Colors become differences and a luminance, the average of the
-    channels that has the least noise; similar patches are searched in the luminance.
+    :doc:`/denoising` describes the methods: 'fast' and 'best' filter groups of similar patches
+    [1]_; 'sgw' follows [2]_, section 3.1.3.2, with four changes, one of them the Laplacian [3]_.
 
-    'sgw' follows [2]_, section 3.1.3.2, with four changes: the graph compares the smoothed
-    surroundings of pixels instead of pixels; the Laplacian is ``(D + tau I)^-1 (D - W)`` with tau
-    near the mean degree [3]_; the polynomial filter is damped so as not to overshoot (Jackson),
-    and scaled so that constant images do not change.
-
-    A sigma below a millionth of half the image's range counts as 0.
-
-    If the noise is white and more than 0.2 % of the pixels (and more than 16) have the smallest or
-    the largest value of their channel, the channel counts as clipped there. The result is then the
-    mean before clipping [4]_, and stays within these limits. Images with fewer than 64 different
-    values are taken as counts, which are not clipped.
+    A sigma below a millionth of half the image's range counts as 0. If the noise is white, and
+    values are clipped at the limits of a channel, results there are the mean before clipping [4]_,
+    within these limits; :doc:`/noise` says when.
 
     References
     ----------

@@ -96,20 +96,16 @@ def denoise_bands(
 
     Notes
     -----
-    Each band is divided by its sigma, so that all noise has standard deviation 1. For N pixels, the
-    eigenvalues of the covariance of noise alone are at most ``(1 + sqrt(B / N))^2`` [1]_. The bands
-    are projected on the eigenvectors of larger ones. The components are rotated such that few of
-    them hold the detail. Each is denoised, and the projection is inverted [2]_. Besides the result,
-    one component is in memory. Magnitudes with Rician noise are transformed to noise of standard
-    deviation 1 before, and back without bias at the end; then this cube is in memory too.
+    :doc:`/volumes` describes the steps, those of [2]_. The components kept have eigenvalues above
+    those of noise alone, at most ``(1 + sqrt(B / N))^2`` for N pixels [1]_. Besides the result, one
+    component is in memory, and for Rician noise the cube transformed to unit noise.
 
     The estimate of sigma starts from the residual of the regression of each band on all others
     [3]_. Then sigma and components are estimated alternately, as in factor analysis. If the
     residual of a band is smoother than those of the others, the band has signal of its own, such as
-    the only image without diffusion weighting. Its sigma is then limited to the median of the
-    others. If there are too few bands for this (Ledermann's bound), or if the residuals of most
-    bands are smooth and have far more variance than `estimate_noise` finds, each band is measured
-    by itself, as by `estimate_noise` for white noise. So are copies and sums of other bands.
+    the only image without diffusion weighting: its sigma is at most the median of the others. With
+    too few bands for this (Ledermann's bound), or signal of their own in most bands, each band is
+    measured by itself, as by `estimate_noise` for white noise. So are copies and sums of others.
 
     References
     ----------

@@ -78,14 +78,11 @@ def correct_bias(
 
     Notes
     -----
-    Standard deviation and skewness of what was removed are measured at each brightness. Noise that
-    a tone curve with gamma 2.2 has been applied to is skewed towards black. The more of the
-    predicted skewness there is, beyond what chance may cause, the more of the predicted bias is
-    corrected. Clipping at black is part of this prediction. The rest is the correction without a
-    tone curve: if the smallest value is that of many pixels, results near it are replaced by the
-    mean of the normal distribution that, once clipped, has the observed mean and standard deviation
-    [1]_. At the largest value this is done in any case. Images with fewer than 64 different values
-    are counts, whose zeros are not clipped.
+    Noise that a tone curve with gamma 2.2 has been applied to is skewed towards black. The more of
+    the predicted skewness what was removed has at each brightness, the more of the predicted bias
+    is corrected, see :doc:`/noise`. The rest, and clipping at the largest value, is corrected by
+    the mean of the normal distribution that, once clipped, has the observed mean and standard
+    deviation [1]_. Images with fewer than 64 different values are counts, which are not clipped.
 
     References
     ----------

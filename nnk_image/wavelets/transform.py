@@ -95,17 +95,12 @@ class SpectralGraphWavelets:
     -----
     **lmax and bound.** Above `bound` the polynomials grow without limit, so it must not be below
     the largest eigenvalue. `lmax` decides where bands begin and end. By default both are a
-    guaranteed bound, larger than the largest eigenvalue, so that part of the highest band is empty.
+    guaranteed bound (:doc:`/theory`), so that part of the highest band is empty.
     With ``lmax='lanczos'`` the bands fit the spectrum closely; the end of the interval then rests
     on an estimate (30 Lanczos steps) unless `bound` is given too. To get the same result for a part
     of an image as for the whole, give the `bound` of the whole.
 
     **Masked pixels** have no edges and do not influence others, but signals must be finite there.
-
-    **The default bound** of the combinatorial Laplacian is ``max_i (Q x)_i / x_i`` with ``Q = D +
-    W`` and ``x = Q d``, d the degrees; for a graph of `bilateral_graph`, a bound that follows from
-    its kernel is used where it is smaller. It is 2 for the normalized and the random-walk
-    Laplacian, ``2 d / (d + tau)`` with d the largest degree for the regularized, 1 without edges.
 
     References
     ----------
