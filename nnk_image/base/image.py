@@ -72,12 +72,6 @@ class Image:
         """Half the range of values; the whole range may be infinite."""
         return self.high / 2 - self.low / 2
 
-    @property
-    def largest_square(self) -> float:
-        """Largest squared distance between the values of two pixels; may be infinite."""
-        with np.errstate(over="ignore"):
-            return float((np.float64(self.high) - self.low) ** 2 * self.channels)
-
     def restore(self, pixels: Array) -> Array:
         """Return (H, W, C) pixels with the caller's axes."""
         if self.channel_axis is None:

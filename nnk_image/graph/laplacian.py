@@ -10,8 +10,8 @@ from nnk_image.base.checks import check_choice, plain_array
 KINDS = ("combinatorial", "normalized", "random_walk", "regularized")
 
 
-def sparse_adjacency(graph: Any) -> Any:
-    """Return the scipy.sparse adjacency of a graph of scipy, PyGSP or networkx, or of an array.
+def _adjacency_of(graph: Any) -> Any:
+    """Return the adjacency of a graph of scipy, PyGSP or networkx as a sparse matrix, or an array.
 
     Nodes of a networkx graph are numbered in its own order; its edges without `weight` get 1.
     """
@@ -23,34 +23,29 @@ def sparse_adjacency(graph: Any) -> Any:
         from networkx import to_scipy_sparse_array
 
         return to_scipy_sparse_array(graph) if len(graph) else csr_array((0, 0))
-    array = plain_array(graph)
-    if array.dtype.kind not in "buif":
-        raise TypeError(
-            "a graph is an ImageGraph, a PyGSP or networkx graph, or an adjacency as a "
-            "scipy.sparse matrix or (N, N) array of real weights, such as nnk_graph(X) for points, "
-            f"not {type(graph).__name__} (dtype {array.dtype})"
-        )
-    if array.ndim != 2 or array.shape[0] != array.shape[1]:
-        raise ValueError(
-            f"an array of shape {array.shape} is no graph: an adjacency matrix is square and "
-            "symmetric; pass image_graph(image) for an image, or nnk_graph(X) for points"
-        )
-    dtype = np.float32 if array.dtype == np.float16 else array.dtype.newbyteorder("=")
-    return csr_array(array.astype(dtype, copy=False))
+    return plain_array(graph)
 
 
-def check_adjacency(adjacency):
-    """Convert a graph that `sparse_adjacency` accepts to a new adjacency in canonical float CSR.
+def check_adjacency(graph):
+    """Convert a graph of another library, or an adjacency, to a new one in canonical float CSR.
 
     TypeError or ValueError if it is asymmetric, empty, not finite, negative, or has self loops.
     """
-    adjacency = sparse_adjacency(adjacency)
-    if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1] or adjacency.shape[0] == 0:
-        raise ValueError(f"an adjacency is square and not empty; its shape is {adjacency.shape}")
+    adjacency = _adjacency_of(graph)
     if adjacency.dtype.kind not in "buif":
-        raise TypeError(f"an adjacency of dtype {adjacency.dtype} has no real weights")
-    dtype = adjacency.dtype if adjacency.dtype in (np.float32, np.float64) else np.float64
-    matrix = csr_array(adjacency.astype(dtype))
+        raise TypeError(
+            "a graph is an ImageGraph, a PyGSP or networkx graph, or an adjacency as a "
+            "scipy.sparse matrix or (N, N) array of real weights, such as nnk_graph(X) for points, "
+            f"not {type(graph).__name__} (dtype {adjacency.dtype})"
+        )
+    shape = adjacency.shape
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
+        raise ValueError(
+            f"an adjacency is square and not empty; its shape is {shape}: pass image_graph(image) "
+            "for an image, or nnk_graph(X) for points"
+        )
+    single = adjacency.dtype.newbyteorder("=") in (np.float16, np.float32)
+    matrix = csr_array(adjacency.astype(np.float32 if single else np.float64))
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     rounding = check_symmetric(matrix)

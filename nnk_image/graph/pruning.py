@@ -107,7 +107,8 @@ def _kernel_numbers(spec):
         two_sigma2 = 2 * np.float64(spec.sigma_f) ** 2
         mu = two_sigma2 / (2 * np.float64(spec.sigma_d) ** 2)
         numbers = two_sigma2, mu, max(1, spec.window.max_delta) * mu
-    largest = max(*numbers, spec.image.largest_square)
+        most_apart = (np.float64(spec.image.high) - spec.image.low) ** 2 * spec.image.channels
+    largest = max(*numbers, most_apart)
     if not (float(limits.tiny) <= min(numbers) and largest <= float(limits.max)):
         raise ValueError(
             f"sigma_f={spec.sigma_f:g}, sigma_d={spec.sigma_d:g} or the image's values are too "

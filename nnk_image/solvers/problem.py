@@ -26,7 +26,7 @@ from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 
-Graph: TypeAlias = Any  # ImageGraph, or what `sparse_adjacency` takes
+Graph: TypeAlias = Any  # ImageGraph, or what `check_adjacency` takes
 
 Solution: TypeAlias = tuple[Array, int, float, Array]
 """Of a channel: its signal, the number of iterations, the error, and the state of the solver."""
