@@ -116,7 +116,5 @@ def node_terms(degree, kind, tau=None):
 
 def regularization(degree):
     """Return the default tau of the regularized Laplacian: the mean degree of nodes with edges."""
-    linked = degree > 0
-    # ravel() gives the same values in the same order as the mask would, but is faster.
-    values = degree.ravel() if linked.all() else degree[linked]
+    values = degree[degree > 0]
     return degree.dtype.type(values.mean(dtype=np.float64)) if values.size else 0
