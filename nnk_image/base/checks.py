@@ -80,18 +80,15 @@ def _real(name: str, value: Any, what: str = "") -> float:
         return np.inf
 
 
-def did_you_mean(value: Any, choices: Collection[str | None]) -> str:
-    """Return a question for the end of a message, if a choice is close to a value; else ''."""
-    names = {str(choice): choice for choice in choices}
-    close = get_close_matches(str(value), names, n=1)
-    return f"; did you mean {names[close[0]]!r}?" if close else ""
-
-
 def check_choice(name: str, value: Any, choices: Collection[str | None]) -> str:
     """Return an argument that is one of some strings."""
     if value not in choices:
-        names, hint = ", ".join(map(repr, choices)), did_you_mean(value, choices)
-        raise ValueError(f"{name}={value!r} is unknown; choose one of {names}{hint}")
+        names = {str(choice): repr(choice) for choice in choices}
+        close = get_close_matches(str(value), names, n=1)
+        hint = f"; did you mean {names[close[0]]}?" if close else ""
+        raise ValueError(
+            f"{name}={value!r} is unknown; choose one of {', '.join(names.values())}{hint}"
+        )
     return str(value)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy.typing as npt
 
 from nnk_image.base.atomic import ImageFileError
-from nnk_image.base.checks import did_you_mean
+from nnk_image.base.checks import check_choice
 from nnk_image.io.files import read
 
 
@@ -54,7 +54,7 @@ def standard_image(name: str) -> npt.NDArray[Any]:
 
     Raises
     ------
-    ImageFileError
+    ValueError
         If there is no such image; the message lists all names.
 
     Examples
@@ -64,7 +64,4 @@ def standard_image(name: str) -> npt.NDArray[Any]:
     (256, 256)
     """
     images = standard_images()
-    if name not in images:
-        hint = did_you_mean(name, images)
-        raise ImageFileError(f"no standard image {name!r}; choose from {', '.join(images)}{hint}")
-    return read(images[name])[0]
+    return read(images[check_choice("name", name, images)])[0]
