@@ -1,12 +1,6 @@
 """'fast' and 'best': Wiener filters for groups of similar patches, in several passes.
 
-If noise is correlated, and in volumes, the image is first denoised at half size: there a patch
-covers twice the distance, noise is nearly white, and its covariance is known exactly. Colors have
-little contrast and detail: few passes over the groups of the denoised luminance are enough, and
-all colors share one filter per group.
-
-Half size also saves time. Where an image has no finer detail, colors are not filtered at full size
-at all, which also improves them. For what 'fast' saves in color images, see `Effort.light`.
+docs/denoising.md describes the steps, and what those at half size and for colors gain.
 """
 
 import math

@@ -1,13 +1,9 @@
 """The Chebyshev recurrence on a graph.
 
-`GridRecurrence` is for graphs on the pixel grid, `CsrRecurrence` for any other graph. Both have
-
-    shape, dtype            of a signal
-    degrees                 row sums of the adjacency, in that shape
-    signless(x, scale, executor)    ``scale (D + W) x``
-    set_laplacian(diagonal, row_scale)  set ``L = diag(diagonal) - diag(row_scale) W``
-    analyze, synthesize     apply a bank of Chebyshev series of L on [0, lambda_max], or its
-                            adjoint if L is symmetric
+`GridRecurrence` is for graphs on the pixel grid, `CsrRecurrence` for any other graph. Both have the
+`shape` and `dtype` of a signal, the `degrees` in that shape, and the methods of `CsrRecurrence`:
+`analyze` applies Chebyshev series of L on [0, lambda_max], `synthesize` is its adjoint if L is
+symmetric.
 """
 
 import numpy as np

@@ -1,11 +1,8 @@
 """Polynomials of a Laplacian applied to signals.
 
 A `LaplacianOperator` is one Laplacian of a graph.  Filters, wavelets and denoising are polynomials
-of it, evaluated by the recurrence of `chebyshev.py`.
-
-With ``X = (2 / lambda_max) L - I`` and Chebyshev coefficients c (numpy's convention), a
-bank of polynomials is ``p_s(L) = sum_k c[s, k] T_k(X)``, evaluated by ``T_k = 2 X
-T_{k-1} - T_{k-2}``; its adjoint is evaluated by Clenshaw's recurrence.
+of it, ``p_s(L) = sum_k c[s, k] T_k((2 / lambda_max) L - I)``, with Chebyshev coefficients c in
+numpy's convention, evaluated by the recurrence of `chebyshev.py`.
 """
 
 import math

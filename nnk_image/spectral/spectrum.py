@@ -39,11 +39,8 @@ def bound_statistic(recurrence, kind, executor, inside=...):
 def shift_of(graph):
     """Return a number c such that W + c I has no negative eigenvalue, or infinity if unknown.
 
-    No eigenvalue of D - W exceeds c plus the largest degree. In a bilateral graph, W + I is the
-    elementwise product of two matrices, one of the intensities and one of the positions. The first
-    is positive semidefinite with a diagonal of ones (S. Bochner 1932). Then the product has no
-    eigenvalue below the smallest one of the second (I. Schur 1911), for which the Fourier series
-    of the spatial kernel, cut off at the window, gives a lower bound.
+    No eigenvalue of D - W exceeds c plus the largest degree. docs/theory.md derives c for bilateral
+    graphs, from the Fourier series of the spatial kernel, cut off at the window.
     """
     if getattr(graph, "kind", None) != "bilateral":
         return math.inf

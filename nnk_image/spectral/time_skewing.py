@@ -1,13 +1,10 @@
 """Several orders of the Chebyshev recurrence in one pass through memory, on several threads.
 
-To compute order k of a row, order k - 1 of that row and of the `border` rows above and below it is
-needed.  So a *block* of several orders can be computed in one sweep down the rows, each order
-`border` rows behind the one before, while the rows in use are in cache (`_core.ChebyshevSweep`).
-
-Each thread gets a *tile*: a span of rows that moves down by `border` rows with every order (time
-skewing of iterated stencils; docs/threads.md draws it).  At its bottom it needs the first rows of
-the tile below, its *head*, so the heads of all tiles are computed first.  If the operator's entries
-are not kept (`BlockMatrix`), a tile makes them some rows at a time.
+docs/threads.md explains it. A *block* of several orders is computed in one sweep down the rows,
+each order `border` rows behind the one before it (`_core.ChebyshevSweep`). Each thread gets a
+*tile*: a span of rows that moves down by `border` rows with every order. At its bottom it needs the
+first rows of the tile below, its *head*, so the heads of all tiles are computed first. If the
+operator's entries are not kept (`BlockMatrix`), a tile makes them some rows at a time.
 """
 
 from dataclasses import dataclass
