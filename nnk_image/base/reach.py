@@ -101,6 +101,9 @@ def largest_side(
         step = next((step for step in steps if smaller >= 8 * step), unit)
         if smaller < step:
             least = math.ceil(pixels() * bytes_per_pixel / 2**20)
-            raise MemoryError(f"max_memory is too small: each thread needs {least} MiB for a tile")
+            raise MemoryError(
+                f"max_memory is too small: each thread needs {least} MiB for a tile, but has "
+                f"{max_bytes / 2**20:.3g} MiB"
+            )
         side[axis] = smaller // step * step
     return tuple(side)

@@ -286,11 +286,10 @@ def _warn_of_fill_values(noise: NoiseModel, image: Image) -> None:
         return
     others = pixels[(pixels > image.low) & (pixels < image.high)]
     if others.size and level > LEAST_NOISE * (others.max() / 2 - others.min() / 2):
-        warnings.warn(
+        warn(
             f"sigma={level:g} counts as 0, because it is less than a millionth of the range of the "
             f"image, {image.low:.4g} to {image.high:.4g}; if these values mean that data are "
             "missing, leave them out with mask=",
-            stacklevel=5,
         )
 
 
