@@ -18,6 +18,7 @@ from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 
 _TO_DEVIATION = 1.4826  # standard deviation of normal values over the median of their magnitudes
 _LEAST_ROWS = 32  # rows, or columns, that an estimate needs
+_LEAST_PIXELS = 16  # of a row that an estimate needs: the median of a few dots is one of them
 _MOST_SECOND_CORRELATION = 5.0
 """Limit of the correlation of row differences two rows apart, times the root of their number.
 For independent offsets it is 0, but for chance. In interlaced video, for instance, it is larger."""
@@ -115,8 +116,8 @@ def _row_differences(channels, valid, unit=1.0):
     known, median, used = np.full(height - 1, True), np.median, width
     if valid is not None:
         both = valid[1:] & valid[:-1]
-        known, median = both.any(axis=1), np.nanmedian
-        used = np.count_nonzero(both) / max(1, np.count_nonzero(known))
+        known, median = both.sum(axis=1) >= min(_LEAST_PIXELS, width), np.nanmedian
+        used = np.count_nonzero(both[known]) / max(1, np.count_nonzero(known))
     medians = np.zeros((n, height - 1))
     some = slice(None, None, 1 + np.count_nonzero(known) * width // _SPREAD_PIXELS)
     around = [np.empty((n, 0, len(range(width)[some])))]

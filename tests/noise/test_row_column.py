@@ -45,6 +45,13 @@ def test_lines_of_text_are_not_taken_for_row_noise(size, spacing, font):
         assert row_column.row_column_levels(check_image(noisy)) == (0, 0)
 
 
+@pytest.mark.parametrize("share", [0.01, 0.015, 0.02, 0.03, 0.04])
+def test_dust_is_not_taken_for_row_noise(share):
+    dust = np.random.default_rng(1).random((200, 300)) < share
+    scan = np.where(dust, 0, 255).astype(np.uint8)
+    np.testing.assert_array_equal(denoise(scan), scan)
+
+
 def test_two_fields_of_a_video_are_not_taken_for_row_noise():
     fields = CLEAN + 10 * (np.arange(len(CLEAN)) % 2)[:, None]
     assert row_column.row_column_levels(check_image(fields + WHITE)) == (0, 0)
