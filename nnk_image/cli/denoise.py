@@ -187,12 +187,25 @@ def _denoise_in_place(
         for number, (_, pixels) in enumerate(source.parts):
             part = pixels.astype(np.float32) if as_float else pixels
             progress = progress_of_part(show, number, len(source.places))
-            result, found = _denoised(part, source, noise, options, progress)
+            own = _noise_of_part(noise, source, source.places[number])
+            result, found = _denoised(part, source, own, options, progress)
             samples = to_samples(result, dtype)
             changed = changed or not np.array_equal(samples, pixels, equal_nan=True)
             pixels[...] = samples
             models.append(found)
     return models, changed
+
+
+def _noise_of_part(
+    noise: nnk_image.NoiseModel | None, source: sources.Source, place: tuple[Any, ...]
+) -> nnk_image.NoiseModel | None:
+    """Return the given noise of a part: if each channel has its own, that of the part's channel."""
+    if noise is not None:
+        values = max(len(noise.sigma), len(noise.gain), len(noise.offset))
+        for axis, n, at in zip(source.metadata.axes, source.pixels.shape, place, strict=True):
+            if axis in "CS" and n == values > 1 and isinstance(at, int):
+                return noise.of_channel(at, n)
+    return noise
 
 
 def _denoised(

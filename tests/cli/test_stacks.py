@@ -369,6 +369,20 @@ def test_poisson_noise_of_each_channel_is_printed_and_reported(run, tmp_path):
     assert [model["gain"][0] > 0.5 for model in image["noise"]] == [True, True]
 
 
+@pytest.mark.parametrize(("axes", "axis"), [("TCYX", 1), ("CYX", 0)])
+def test_given_noise_of_each_channel(run, tmp_path, axes, axis):
+    shape = [{"T": 3, "C": 2}.get(letter, 32) for letter in axes]
+    pixels, path = noisy(shape), tmp_path / "stains.tif"
+    tifffile.imwrite(path, pixels, imagej=True, metadata={"axes": axes})
+    model = nnk_image.NoiseModel(gain=[2, 1], sigma=[40, 9], offset=100)
+    (tmp_path / "model.json").write_text(model.to_json())
+    out = tmp_path / "clean.tif"
+    run.prints("denoise", path, out, "--noise", tmp_path / "model.json")
+    kinds = {"channel_axis": axis, "channels": "independent"}
+    expected = nnk_image.denoise(pixels.astype(np.float32), model, **kinds)
+    np.testing.assert_array_equal(tifffile.imread(out), np.rint(expected).clip(0, 65535))
+
+
 def test_noise_map_of_an_image_without_noise_is_zero(run, tmp_path):
     np.save(tmp_path / "flat.npy", np.full((16, 20), 7.0))
     run.prints("noise", tmp_path / "flat.npy", "--map", tmp_path / "map.npy")
