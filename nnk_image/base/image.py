@@ -292,10 +292,11 @@ def _finite_range(pixels: Array, valid: Bools | None) -> tuple[float, float]:
     if valid is not None:
         bad &= valid
     first = tuple(int(i) for i in np.argwhere(bad)[0])
+    value = next(v for v in pixels[first] if not np.isfinite(v))
     axis = ".all(axis=channel_axis)" if pixels.shape[-1] > 1 else ""
     raise ValueError(
         f"{int(bad.sum())} of {bad.size} pixels are not finite, the first at {place_of(first)} "
-        f"({pixels[first].squeeze()}); replace them, or leave them out with "
+        f"({value}); replace them, or leave them out with "
         f"mask=numpy.isfinite(image){axis} where a mask is accepted"
     )
 

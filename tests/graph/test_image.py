@@ -132,7 +132,7 @@ def test_pixels_that_are_not_finite_in_one_channel(build):
     image = COLOR.copy()
     image[2, 4, 1] = np.nan
     # For color images, the message suggests a mask of pixels, not of single values.
-    with pytest.raises(ValueError, match=r"1 of 99 pixels .* row 2, column 4.*all\("):
+    with pytest.raises(ValueError, match=r"1 of 99 pixels .* row 2, column 4 \(nan\).*all\("):
         build(image, channel_axis=-1)
     with pytest.raises(ValueError, match="row 2, column 4"):
         build(np.moveaxis(image, -1, 0), channel_axis=0)
