@@ -5,6 +5,8 @@ values is too dark. Values below black are clipped: the mean is too bright. How 
 the standard deviation of the noisy values relative to their mean.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple

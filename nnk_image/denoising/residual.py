@@ -1,5 +1,7 @@
 """Check a denoised image: what was removed must look like noise, not like part of the image."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import NamedTuple
 

@@ -1,5 +1,7 @@
 """Images to graphs: the pruned NNK graph, and the bilateral graph it is pruned from."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

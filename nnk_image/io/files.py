@@ -1,5 +1,7 @@
 """`read` and `write` for files of images, volumes and sequences."""
 
+from __future__ import annotations
+
 import os
 import re
 import shutil

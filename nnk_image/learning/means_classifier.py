@@ -1,5 +1,7 @@
 """Classification by the class whose NNK-Means atoms reconstruct a query best."""
 
+from __future__ import annotations
+
 from typing import Self
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Neighborhoods and graphs of points by non-negative kernel regression."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,5 +1,7 @@
 """NNK weights from kernel matrices, and a test of which candidates hide others."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Noise of an image, estimated from the image alone."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

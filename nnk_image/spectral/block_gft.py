@@ -1,5 +1,7 @@
 """Graph Fourier transform of image blocks, which are small enough to compute eigenvectors."""
 
+from __future__ import annotations
+
 import numpy as np
 import numpy.typing as npt
 

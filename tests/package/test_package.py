@@ -82,6 +82,11 @@ def test_public_names_are_documented(name):
     assert wanted_sections(name, PUBLIC[name]) <= found
 
 
+@pytest.mark.parametrize("name", sorted(set(PUBLIC) & set(nnk_image.__all__)))
+def test_help_shows_short_names_of_types(name):
+    assert "numpy._typing" not in str(inspect.signature(PUBLIC[name]))
+
+
 def test_the_reference_lists_every_public_name_once():
     listed = Counter()
     for page in REFERENCE.glob("*.rst"):
