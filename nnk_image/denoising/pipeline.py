@@ -31,6 +31,8 @@ rounding of the Gram matrices of 'fast' stays below 1 % of the noise left after 
 
 _OFFSETS_LEFT = (0.35, 0.15)  # share of row and column offsets left before each correction of them
 
+_MOST_STRENGTH = 1e6  # of stabilized noise, and the least is 1 over it, so that nothing overflows
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -39,6 +41,7 @@ class Plan:
     groups: tuple[npt.NDArray[np.intp], ...]  # channels denoised together; in none without noise
     rounds: tuple[Round, ...]  # a single one, except for Poisson noise with few counts per pixel
     sources: tuple[int, ...] = ()  # channel whose result each takes; -1 for a constant channel
+    strength: float = 1.0  # factor of the level of stabilized noise
 
     def rows(self, shape, white: bool) -> int:
         """Return how many rows all rounds process, for progress reports."""
@@ -52,6 +55,17 @@ class Plan:
         return rows
 
 
+def with_strength(noise: NoiseModel, strength: float) -> tuple[NoiseModel, float]:
+    """Return the noise to be removed, and the strength that remains for `denoise_image`.
+
+    Poisson and Rician noise keep their level until they are stabilized: what the inverse adds to
+    the intensities depends on the true noise, not on how much of it is removed.
+    """
+    if any(noise.gain) or noise.rician:
+        return noise, min(max(strength, 1 / _MOST_STRENGTH), _MOST_STRENGTH)
+    return noise.scaled(strength), 1.0
+
+
 def denoise_image(
     image: Image,
     noise: NoiseModel,
@@ -60,16 +74,18 @@ def denoise_image(
     n_jobs: int | None,
     progress: bool | Callable[[int, int], Any],
     guide=None,
+    strength: float = 1.0,
 ):
     """Return the (..., C) pixels of a whole checked image without its noise.
 
-    `noise` has one value per channel, and `levels` instead of a curve. `guide` is for 'sgw'.
+    `noise` has one value per channel, and `levels` instead of a curve. `guide` is for 'sgw'. See
+    `with_strength`.
     """
     shape = image.pixels.shape
     if guide is None:
         image, noise, spacing = without_single_axes(image, noise, spacing)
     statistics = Statistics.of(image, noise, spacing, guide)
-    steps = plan(image, noise, method, statistics)
+    steps = replace(plan(image, noise, method, statistics), strength=strength)
     rows = steps.rows(image.shape, noise.correlation is None)
     if noise.has_row_or_column_noise:
         every = (np.arange(image.channels),)
@@ -100,9 +116,7 @@ def denoise_pixels(
     pixels: Any = None
     for channels in steps.groups:
         unit_noise = StandardNoise.of(noise, channels, image.pixels.ndim - 1)
-        denoised = denoise_group(
-            image, noise, channels, steps.rounds, unit_noise, statistics, executor
-        )
+        denoised = denoise_group(image, noise, channels, steps, unit_noise, statistics, executor)
         if len(channels) == image.channels and image.valid is None:
             return denoised
         pixels = image.pixels.astype(image.dtype) if pixels is None else pixels
@@ -136,7 +150,7 @@ def plan(image: Image, noise: NoiseModel, method: str, statistics: Statistics) -
     return Plan(tuple(groups), tuple(rounds), sources)
 
 
-def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, executor):
+def _denoise_gaussian(image, noise, channels, steps, unit_noise, statistics, executor):
     """Return the denoised (..., n) pixels of n channels."""
     dtype, (low, high) = image.dtype, statistics.limits
     center = dtype.type(low / 2 + high / 2)  # of the whole image
@@ -144,7 +158,7 @@ def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, ex
     scales = np.minimum(sigmas, float(np.finfo(dtype).max) / 16).astype(dtype)
     most = (high / 2 - low / 2) / float(scales.min())  # limit of all parts of the image
     units = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
-    method = ROUND_METHODS[rounds[0].method]
+    method = ROUND_METHODS[steps.rounds[0].method]
     working = _unit_dtype(-most, most)
     per_pixel = method.bytes_per_pixel(len(channels), working.itemsize, len(image.shape))
     require(int(per_pixel * math.prod(image.shape)), f"denoising in {working}")
@@ -158,24 +172,24 @@ def _denoise_gaussian(image, noise, channels, rounds, unit_noise, statistics, ex
     return denoised
 
 
-def _denoise_poisson(image, noise, channels, rounds, unit_noise, statistics, executor):
+def _denoise_poisson(image, noise, channels, steps, unit_noise, statistics, executor):
     """Return the denoised (..., n) pixels of n channels with Poisson noise."""
     parameters = low_counts.poisson_parameters(noise, channels)
     noisy = filled(image.pixels[..., channels].astype(image.dtype), image.valid)
     estimate = None
-    for name, side, share in rounds:
+    for name, side, share in steps.rounds:
         mixture = noisy if estimate is None else share * noisy + (1 - share) * estimate
         units = low_counts.PoissonUnits(parameters, side, share, noisy.shape)
         whole = replace(image, valid=None) if side > 1 else image
-        unit_image = _unit_image(whole, units.forward(mixture))
+        unit_image = _unit_image(whole, units.forward(mixture) / steps.strength)
         own_noise = WHITE if side > 1 else unit_noise
         denoised = ROUND_METHODS[name].denoise(unit_image, own_noise, statistics, executor)
-        estimate = units.inverse(denoised.astype(image.dtype, copy=False))
+        estimate = units.inverse(denoised.astype(image.dtype, copy=False) * steps.strength)
         low_counts.keep_means(estimate, noisy, parameters, image.valid)
     return estimate
 
 
-def _denoise_rician(image, noise, channels, rounds, unit_noise, statistics, executor):
+def _denoise_rician(image, noise, channels, steps, unit_noise, statistics, executor):
     """Return the denoised (..., 1) signal of a channel of magnitudes."""
     table = magnitudes(noise.rician)
     level = np.full((), noise.sigma[channels[0]])
@@ -183,10 +197,11 @@ def _denoise_rician(image, noise, channels, rounds, unit_noise, statistics, exec
         level = level * np.sqrt(unit_noise.variances)[..., None]
     level = level.astype(image.dtype)
     noisy = filled(image.pixels[..., channels].astype(image.dtype), image.valid)
-    unit_image = _unit_image(image, table.forward(noisy / level))
+    unit_image = _unit_image(image, table.forward(noisy / level) / steps.strength)
     even = replace(unit_noise, variances=None)
-    denoised = ROUND_METHODS[rounds[0].method].denoise(unit_image, even, statistics, executor)
-    return table.inverse(denoised.astype(image.dtype, copy=False)) * level
+    method = ROUND_METHODS[steps.rounds[0].method]
+    denoised = method.denoise(unit_image, even, statistics, executor)
+    return table.inverse(denoised.astype(image.dtype, copy=False) * steps.strength) * level
 
 
 def _without_row_and_column_noise(image, noise, executor):

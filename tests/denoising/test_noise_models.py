@@ -60,6 +60,20 @@ def test_known_noise_levels_per_pixel_improve_the_result():
     )
 
 
+@pytest.mark.parametrize("kind", ["poisson", "rician"])
+@pytest.mark.parametrize("strength", [0.8, 2])
+def test_strength_does_not_bias_stabilized_noise(kind, strength):
+    disk = np.hypot(*np.mgrid[-64:64, -64:64])
+    clean, rng = np.where(disk < 40, 30.0, 3.0), np.random.default_rng(5)
+    noisy, noise = rng.poisson(clean), NoiseModel(gain=1)
+    if kind == "rician":
+        noise, (real, imaginary) = NoiseModel(3, rician=True), 3 * rng.normal(size=(2, 128, 128))
+        noisy = np.hypot(clean + real, imaginary)
+    result = denoise(noisy, noise, strength=strength)
+    for place in (disk < 32, disk > 48):
+        assert result[place].mean() == pytest.approx(clean[place].mean(), rel=0.05)
+
+
 def noisy_by_brightness(seed=0):
     """Return an image with more noise in dark areas, and its noise level by brightness."""
     curve = np.array([[0, 60, 255], [30, 30, 4]])
