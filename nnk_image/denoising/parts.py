@@ -18,12 +18,7 @@ from nnk_image.base.lazy import Layout, Slices, delayed, part_of, task
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.reach import Tile, cut, largest_side
 from nnk_image.denoising.methods import METHODS
-from nnk_image.denoising.pipeline import (
-    denoise_pixels,
-    plan,
-    with_strength,
-    without_single_axes,
-)
+from nnk_image.denoising.pipeline import denoise_pixels, plan, with_strength, without_single_axes
 from nnk_image.denoising.statistics import Statistics
 from nnk_image.noise.clipping import unclip
 from nnk_image.noise.defects import without_isolated_pixels

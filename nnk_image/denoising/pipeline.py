@@ -31,8 +31,6 @@ rounding of the Gram matrices of 'fast' stays below 1 % of the noise left after 
 
 _OFFSETS_LEFT = (0.35, 0.15)  # share of row and column offsets left before each correction of them
 
-_MOST_STRENGTH = 1e6  # of stabilized noise, and the least is 1 over it, so that nothing overflows
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -62,7 +60,7 @@ def with_strength(noise: NoiseModel, strength: float) -> tuple[NoiseModel, float
     the intensities depends on the true noise, not on how much of it is removed.
     """
     if any(noise.gain) or noise.rician:
-        return noise, min(max(strength, 1 / _MOST_STRENGTH), _MOST_STRENGTH)
+        return noise, min(max(strength, 1e-6), 1e6)  # so that nothing overflows
     return noise.scaled(strength), 1.0
 
 

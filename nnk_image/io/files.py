@@ -1,7 +1,5 @@
 """`read` and `write` for files of images, volumes and sequences."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

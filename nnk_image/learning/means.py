@@ -1,7 +1,5 @@
 """NNK-Means: learn atoms such that each point is a weighted sum of a few of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self

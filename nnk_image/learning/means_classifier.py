@@ -1,7 +1,5 @@
 """Classification by the class whose NNK-Means atoms reconstruct a query best."""
 
-from __future__ import annotations
-
 from typing import Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The NNK graph as a step of scikit-learn's pipelines."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """Results: weighted neighbors of queries, and the candidates they were chosen from."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Spectral graph wavelets: analysis, synthesis, inverse and filtering on a graph."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from typing import Any, Self
