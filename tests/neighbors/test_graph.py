@@ -1,4 +1,4 @@
-"""Graphs of points: golden data, symmetrization, kernels, edge cases, invalid input."""
+"""Graphs of points: golden data, symmetrization, kernels, methods, edge cases, invalid input."""
 
 import warnings
 from functools import partial
@@ -142,7 +142,8 @@ def test_queries_are_treated_like_additional_points():
         assert found.error[i] == pytest.approx(both.error[400])
 
 
-KERNELS = {
+OF_QUERIES = {"lle", "angular", "precomputed"}  # kernels that depend on the query, or are given
+OF_PAIRS = {
     "gaussian": lambda a, b: np.exp(-cdist(a, b, "sqeuclidean") / (2 * 2.5**2)),
     "laplacian": lambda a, b: np.exp(-cdist(a, b) / 2.5),
     "cosine": lambda a, b: 1 - cdist(a, b, "cosine"),
@@ -152,11 +153,14 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", sorted({*kernels.KERNELS} - OF_QUERIES))
 @pytest.mark.parametrize("n_features", [3, 40])
-def test_kernels_given_by_name_function_and_matrix_agree(kernel, n_features):
-    points = np.random.default_rng(4).standard_normal((80, n_features))
-    function = KERNELS[kernel]
+def test_the_core_and_numpy_agree_on_every_kernel(kernel, n_features):
+    """A kernel may be given by its name, as a function or as a matrix.
+
+    A new kernel fails here until it is in `OF_PAIRS`.
+    """
+    points, function = np.random.default_rng(4).standard_normal((80, n_features)), OF_PAIRS[kernel]
     found = nnk_neighbors(points, 8, kernel=kernel, sigma=2.5)
     matrix = function(points, points)
     for other in (
@@ -165,6 +169,10 @@ def test_kernels_given_by_name_function_and_matrix_agree(kernel, n_features):
     ):
         assert abs(found.to_csr() - other.to_csr()).max() < 1e-7 * np.abs(found.weights).max()
         np.testing.assert_allclose(found.error, other.error, atol=1e-9 * matrix.max())
+    checked = kernels.check_kernel(kernel, {}, n_features)
+    rows, own = kernels.kernel_rows(checked, points), kernels.self_similarities(checked, points)
+    np.testing.assert_allclose(kernels.kernel_matrix(checked, 2.5, rows, rows), matrix, atol=1e-9)
+    np.testing.assert_allclose(own, np.diagonal(matrix))
     # each row against the solution of its own problem
     similar = matrix - 2 * np.abs(matrix).max() * np.eye(80)
     for i in (0, 50):
@@ -359,14 +367,12 @@ BAD = [
         ValueError,
         "0 on its diagonal.*do not set the diagonal of similarities to 0",
     ),
-    ({"X": np.array([["a"]])}, TypeError, "real numbers"),
     ({"X": [[1j]]}, TypeError, "real numbers"),
     ({"X": [[0.0], [np.nan], [np.inf]]}, ValueError, "2 of 3 numbers.*row 1"),
     ({"X": np.ma.masked_less([[0.0], [1.0], [2.0]], 1)}, ValueError, "1 of 3 numbers.*row 0"),
     ({"X": [[0.0], [1e200]]}, ValueError, "overflow"),
     ({"n_neighbors": 0}, ValueError, "n_neighbors=0"),
     ({"n_neighbors": 2.5}, TypeError, "integer"),
-    ({"kernel": "gaussain"}, ValueError, "did you mean 'gaussian'"),
     ({"kernel": None}, TypeError, "name of a kernel or a function, not None"),
     ({"kernel_params": {"degree": 2}}, ValueError, "no parameter 'degree'"),
     ({"kernel": "precomputed"}, ValueError, "square"),
@@ -378,22 +384,17 @@ BAD = [
     ({"kernel_params": ["gamma"]}, TypeError, "kernel_params must be a dictionary"),
     ({"method_params": "l1"}, TypeError, "method_params must be a dictionary .*, not 'l1'"),
     ({"sigma": "mean"}, ValueError, "sigma='mean' is unknown; choose one of 'kth'"),
-    ({"sigma": -1}, ValueError, "sigma=-1"),
     ({"sigma": 0}, ValueError, "sigma=0 must be positive"),
-    ({"sigma": np.nan}, ValueError, "sigma=nan"),
     ({"sigma": None}, TypeError, "sigma must be"),
-    ({"method": "ann"}, ValueError, "'ann' is unknown"),
     ({"method": "lnp", "kernel": "linear"}, ValueError, "uses distances"),
     ({"method": "lnp", "kernel": "lle"}, ValueError, "no kernel; use kernel='gaussian', which it"),
     ({"method": "kstar", "kernel": "laplacian"}, ValueError, "no kernel; use kernel='gaussian'"),
-    ({"method": "kstar", "kernel": "angular"}, ValueError, "no kernel; use kernel='gaussian'"),
     ({"method": "mp", "kernel": lambda a, b: a @ b.T}, ValueError, "precomputed"),
     ({"method_params": {"l1": -1}}, ValueError, "l1=-1"),
     ({"method_params": {"l1": 0.1}, "kernel": "lle"}, ValueError, "not for kernel='lle'"),
     ({"method_params": {"l1": 0.1}, "method": "knn"}, ValueError, "l1 is for method='nnk'"),
     ({"method_params": SHARE, "kernel": lambda a, b: a @ b.T}, ValueError, "works only with"),
     ({"method_params": {"tol": "small"}}, TypeError, "tol must be"),
-    ({"method_params": {"duplicates": "last"}}, ValueError, "'last' is unknown"),
     ({"method_params": {"l2": 1}}, ValueError, "no option 'l2'; it takes l1, tol"),
     ({"n_jobs": 0}, ValueError, "n_jobs=0"),
 ]
@@ -433,7 +434,6 @@ def test_graphs_without_edges_warn(kernel, scale, options, message):
          r"queries has numbers .* overflow in float32 arithmetic"),
         (lambda: nnk_neighbors(ROLL, 3, queries=ROLL[:3], method="mutual_knn"),
          r"leave out queries, or call predict\(None\)"),
-        (lambda: nnk_graph(ROLL, symmetrize="sum"), "symmetrize='sum' is unknown"),
         (lambda: nnk_graph(ROLL, symmetrize="None"), r"did you mean None\?"),
     ],
 )  # fmt: skip
@@ -504,23 +504,6 @@ def test_the_most_similar_points_by_the_shifted_cosine_are_candidates():
     cosine = points[2:] @ points[1] / np.linalg.norm(points[2:], axis=1)
     np.testing.assert_allclose(found.neighbors(1)[1], (1 + cosine) / 2)
     np.testing.assert_array_equal(found.neighbors(0)[0], [])
-
-
-@pytest.mark.parametrize(
-    "kernel", [name for name in kernels.KERNELS if name not in ("lle", "angular", "precomputed")]
-)
-@pytest.mark.parametrize("n_features", [3, 40])
-def test_the_core_and_numpy_agree_on_every_kernel(kernel, n_features):
-    """A new kernel is tested as soon as it is in `kernels.KERNELS` and in kernels.h."""
-    points = np.random.default_rng(5).random((60, n_features))
-    points[7] = 0  # for the cosines, its similarity to all points is 0
-    by_name = nnk_neighbors(points, 9, kernel=kernel, sigma=0.7)
-    checked = kernels.check_kernel(kernel, {}, n_features)
-    rows = kernels.kernel_rows(checked, points)
-    matrix = kernels.kernel_matrix(checked, 0.7, rows, rows)
-    of_matrix = nnk_neighbors(matrix, 9, kernel="precomputed")
-    np.testing.assert_allclose(by_name.to_csr().toarray(), of_matrix.to_csr().toarray(), atol=1e-7)
-    np.testing.assert_allclose(np.diagonal(matrix), kernels.self_similarities(checked, points))
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "cosine"])
