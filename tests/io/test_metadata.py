@@ -192,13 +192,6 @@ def test_heif_is_read_upright_with_its_exif(tmp_path):
     assert facts(tmp_path / "b.jpg") == FACTS
 
 
-def test_heif_without_pillow_heif_names_the_extra(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pillow_heif", None)
-    (tmp_path / "a.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(40))
-    with pytest.raises(ValueError, match=r"pip install 'nnk_image\[heif\]'"):
-        read(tmp_path / "a.heic")
-
-
 # Floating-point values
 
 

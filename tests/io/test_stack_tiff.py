@@ -167,15 +167,6 @@ def test_one_bit_colors_are_refused(tmp_path, shape, about, name):
         write(tmp_path / name, noise(shape) > 99, about)
 
 
-def test_imagej_lookup_tables_are_kept(tmp_path):
-    table = RNG.integers(0, 65536, (3, 256), np.uint16)
-    options = {"imagej": True, "colormap": table}
-    tifffile.imwrite(tmp_path / "lut.tif", noise((4, 6, 7)), **options)
-    _, _, target = again(tmp_path, tmp_path / "lut.tif")
-    with tifffile.TiffFile(target) as file:
-        np.testing.assert_array_equal(file.pages[0].colormap, table)
-
-
 @pytest.mark.parametrize(("axes", "shape"), [*IMAGEJ.items(), ("CTZYX", (2, 2, 3, 8, 9))])
 @pytest.mark.parametrize("dtype", ["int16", "float64"])
 def test_ome_files_keep_everything(tmp_path, axes, shape, dtype):
@@ -230,16 +221,34 @@ def test_listed_ome_pages_are_sorted_by_the_axes(tmp_path):
     assert "one of the files of an OME-TIFF" in refusal(read, tmp_path / "one.tif")
 
 
+TABLE = RNG.integers(0, 65536, (3, 256), np.uint16)
+BY_HAND = {"description": "made by hand", "software": "microscope 3", "photometric": "minisblack"}
+
+
 @pytest.mark.parametrize(
-    ("layout", "axes", "shape"),
-    [("contig", "ZYXS", (4, 6, 7, 3)), ("separate", "ZSYX", (4, 3, 6, 7))],
+    ("axes", "shape", "options"),
+    [
+        ("ZYXS", (4, 6, 7, 3), {"photometric": "rgb", "planarconfig": "contig"}),
+        ("ZSYX", (4, 3, 6, 7), {"photometric": "rgb", "planarconfig": "separate"}),
+        ("CYX", (4, 6, 7), {"imagej": True, "colormap": TABLE}),
+        ("ZYX", (4, 6, 7), {**BY_HAND, "metadata": None}),
+        ("ZYX", (4, 6, 7), {"bigtiff": True, "photometric": "minisblack"}),
+    ],
+    ids=["colors of pixels", "planes of colors", "lookup table", "description", "bigtiff"],
 )
-def test_color_pages_are_kept(tmp_path, layout, axes, shape):
-    pixels = noise(shape, np.uint16)
-    tifffile.imwrite(tmp_path / "c.tif", pixels, photometric="rgb", planarconfig=layout)
+def test_a_copy_keeps_colors_texts_and_the_kind_of_file(tmp_path, axes, shape, options):
+    pixels = noise(shape, np.uint8 if "colormap" in options else np.uint16)
+    tifffile.imwrite(tmp_path / "c.tif", pixels, **options)
     _array, stack, target = again(tmp_path, tmp_path / "c.tif")
     assert stack.axes == axes
-    np.testing.assert_array_equal(tifffile.imread(target), pixels)
+    with tifffile.TiffFile(target) as file:
+        np.testing.assert_array_equal(file.asarray(), pixels)
+        assert file.is_bigtiff == ("bigtiff" in options)
+        if "colormap" in options:
+            np.testing.assert_array_equal(file.pages[0].colormap, TABLE)
+        if "software" in options:
+            texts = [file.pages[0].tags[n].value for n in (270, 305)]
+            assert texts == ["made by hand", "microscope 3"]
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
@@ -250,21 +259,6 @@ def test_lzw_pages_that_tifffile_alone_cannot_decode(tmp_path, dtype):
     first.save(tmp_path / "l.tif", **options)
     array, _stack, _ = again(tmp_path, tmp_path / "l.tif")
     np.testing.assert_array_equal(array, pixels)
-
-
-def test_descriptions_by_other_programs_are_kept(tmp_path):
-    options = {"description": "made by hand", "software": "microscope 3", "metadata": None}
-    tifffile.imwrite(tmp_path / "t.tif", noise((3, 6, 7)), photometric="minisblack", **options)
-    _, _, target = again(tmp_path, tmp_path / "t.tif")
-    with tifffile.TiffFile(target) as file:
-        metadata = [file.pages[0].tags[n].value for n in (270, 305)]
-    assert metadata == ["made by hand", "microscope 3"]
-
-
-def test_bigtiff_files_stay_bigtiff(tmp_path):
-    tifffile.imwrite(tmp_path / "big.tif", noise((5, 20, 20), np.uint16), bigtiff=True)
-    _, _, target = again(tmp_path, tmp_path / "big.tif")
-    assert target.read_bytes()[:4] in (b"II+\0", b"MM\0+")
 
 
 def test_big_endian_bigtiff_of_8_bits(tmp_path):

