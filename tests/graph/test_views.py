@@ -1,7 +1,6 @@
 """Tests of a graph's figures, and of its conversion for other libraries."""
 
 import contextlib
-import sys
 from dataclasses import replace
 
 import networkx
@@ -58,12 +57,6 @@ def test_attributes_are_the_given_parameters():
         graph.window = 3
 
 
-def test_repr():
-    assert f", {(~HOLES).sum()} pixels masked>" in repr(GRAPHS["masked"])
-    assert "3x4x5: 60 nodes" in repr(GRAPHS["volume"])
-    assert "1 nodes, 0 edges (0.00 " in repr(GRAPHS["one pixel"])
-
-
 def pairs_within_window(graph):
     """Count ordered pairs of valid pixels that are at most half a window apart."""
     places = np.argwhere(np.ones(graph.shape, bool) if graph.valid is None else graph.valid)
@@ -91,10 +84,8 @@ def test_lines_of_text(graph):
 def test_lines_mention_special_properties():
     lines = {name: lines_of(graph) for name, graph in GRAPHS.items()}
     assert "directed" in lines["directed"]["graph"]
-    assert "fewer" in lines["nnk"]["edges"]
     assert "fewer" not in lines["bilateral"]["edges"]
     assert lines["masked"]["masked"] == f"{(~HOLES).sum()} pixels"
-    assert lines["one pixel"]["isolated"] == "1 pixels without neighbors"
     n_lost = GRAPHS["float32"].n_underflow
     assert n_lost > 0
     assert lines["float32"]["left out"] == f"{n_lost} edges, too weak for float32"
@@ -124,12 +115,6 @@ def test_to_networkx(graph):
     assert there.number_of_edges() == graph.n_edges
     back = networkx.to_scipy_sparse_array(there, dtype=graph.adjacency.dtype)
     assert (back != graph.adjacency).nnz == 0
-
-
-def test_to_networkx_without_networkx(monkeypatch):
-    monkeypatch.setitem(sys.modules, "networkx", None)
-    with pytest.raises(ImportError, match=r"pip install 'nnk_image\[networkx\]'"):
-        GRAPHS["nnk"].to_networkx()
 
 
 # --- the matrix is kept, and read-only ---------------------------------------------------

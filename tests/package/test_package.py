@@ -202,15 +202,30 @@ def test_public_names_work_without_the_extras(use):
     python(f"{hide}; import nnk_image; {use}; {names}", flags=STRICT)
 
 
+HEIF = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(40)
+NIFTI = b"\x5c\1\0\0" + bytes(340) + b"n+1\0" + bytes(40)
+ESTIMATORS = ("NNKClassifier", "NNKGraphTransformer", "NNKMeans", "KStarNeighborsRegressor")
+
+
 @pytest.mark.parametrize(
-    ("missing", "call"),
+    ("missing", "extra", "call"),
     [
-        ("dask", "nnk_image.denoise_tiles"),
-        ("dask", "nnk_image.tiled"),
-        ("matplotlib", "from nnk_image.plotting.figures import new_figure; new_figure()"),
+        ("dask", "tiled", "nnk_image.denoise_tiles"),
+        ("dask", "tiled", "nnk_image.tiled"),
+        ("matplotlib", "plot", "nnk_image.plotting.figures.new_figure()"),
+        ("networkx", "networkx", "nnk_image.image_graph([[0.0, 1]]).to_networkx()"),
+        ("torch", "torch", "nnk_image.solvers.TorchGraph([[0, 1], [1, 0]])"),
+        ("nibabel", "nifti", "nnk_image.io.read('a.nii')"),
+        ("nibabel", "nifti", "nnk_image.io.write('b.nii', [[[0.0]]])"),
+        ("pillow_heif", "heif", "nnk_image.io.read('a.heic')"),
+        ("imagecodecs", "codecs", "nnk_image.io.write('b.png', np.zeros((4, 5, 3), 'u2'))"),
+        *(("sklearn", "neighbors", f"nnk_image.{name}") for name in ESTIMATORS),
     ],
 )
-def test_missing_extras_are_named(missing, call):
-    done = run(f"import sys; sys.modules[{missing!r}] = None; import nnk_image; {call}")
-    assert "ImportError" in done.stderr
-    assert "pip install 'nnk_image[" in done.stderr
+def test_missing_extras_are_named(missing, extra, call, tmp_path):
+    (tmp_path / "a.heic").write_bytes(HEIF)
+    (tmp_path / "a.nii").write_bytes(NIFTI)
+    hide = f"import sys; sys.modules[{missing!r}] = None; import numpy as np, nnk_image"
+    done = run(f"{hide}; {call}", cwd=tmp_path)
+    assert f"pip install 'nnk_image[{extra}]'" in done.stderr.splitlines()[-1]
+    assert not list(tmp_path.glob("b.*"))

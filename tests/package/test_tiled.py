@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tifffile
+from pictures import psnr
 
 from nnk_image import (
     NoiseModel,
@@ -78,17 +79,17 @@ def assert_same_bits(image, sigma=20, **options):
 
 # --- same bits ---------------------------------------------------------------------------
 
-CASES = [
-    ("sgw", 1, np.float32, 50),
-    ("sgw", 1, float, 101),
-    ("sgw", 1, np.uint8, 101),
-    ("sgw", 3, np.float32, 64),
-    ("fast", 1, np.float32, 130),
-    ("fast", 1, np.uint8, 200),
-]
 
-
-@pytest.mark.parametrize(("method", "channels", "dtype", "side"), CASES)
+@pytest.mark.parametrize(
+    ("method", "channels", "dtype", "side"),
+    [
+        ("sgw", 1, float, 101),
+        ("sgw", 1, np.uint8, 101),
+        ("sgw", 3, np.float32, 50),
+        ("fast", 1, np.float32, 130),
+        ("fast", 1, np.uint8, 200),
+    ],
+)
 def test_tiles_give_the_bits_of_the_whole_image(method, channels, dtype, side, side_of_tiles):
     image = noisy(side, 20, channels, dtype, 600)
     side_of_tiles(side, side + 30)
@@ -153,12 +154,8 @@ def test_poisson_noise_gives_nearly_the_same_error(counts, side_of_tiles):
     image = np.random.default_rng(6).poisson(clean).astype(np.float32)
     model = NoiseModel(0.0, gain=1.0)
     side_of_tiles(120, 200)
-    assert abs(loss(clean, in_tiles(image, model), denoise(image, model))) < 0.01
-
-
-def loss(clean, image, other):
-    """Return by how many dB `image` is worse than `other`."""
-    return 10 * np.log10(np.mean((image - clean) ** 2) / np.mean((other - clean) ** 2))
+    found, whole = psnr(clean, in_tiles(image, model)), psnr(clean, denoise(image, model))
+    assert abs(found - whole) < 0.01
 
 
 def test_noise_is_estimated_from_crops_of_the_whole_image():
@@ -264,37 +261,34 @@ class OneWriter:
         self.writers.append(slices)
 
 
-def test_a_map_of_the_file_that_is_read_is_refused(tmp_path):
-    np.save(tmp_path / "a.npy", np.ones((60, 70), np.float32))
-    target = np.lib.format.open_memmap(tmp_path / "a.npy", "r+")
-    for source in (tmp_path / "a.npy", np.lib.format.open_memmap(tmp_path / "a.npy", "r")):
+def refuse_to_share(sources, target):
+    """Check that tiles, which would read what others have written, are refused."""
+    for source in sources:
         with pytest.raises(ValueError, match="target and source share memory"):
             denoise_tiles(source, target, 20)
-    raw = np.zeros((2, 60, 70), np.float32)
-    raw.tofile(tmp_path / "raw")
-    maps = (np.memmap(tmp_path / "raw", "f4", "r+", n * raw[0].nbytes, (60, 70)) for n in (0, 1))
+
+
+def test_a_map_of_the_file_that_is_read_is_refused(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, SHARED)
+    target = np.lib.format.open_memmap(path, "r+")
+    refuse_to_share((path, np.lib.format.open_memmap(path, "r")), target)
+    np.zeros((2, 60, 70), np.float32).tofile(tmp_path / "raw")
+    maps = (np.memmap(tmp_path / "raw", "f4", "r+", n * 4 * 4200, (60, 70)) for n in (0, 1))
     denoise_tiles(*maps, 20, method="sgw")
 
 
-def test_a_zarr_array_that_is_read_is_refused(tmp_path, monkeypatch):
-    """Two handles of one array: tiles would read what others have written."""
+def test_other_handles_of_the_array_that_is_read_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     group = zarr.open_group("a.zarr")
-    for name in "01":
-        group[name] = np.ones((60, 70), np.float32)
+    group["0"] = group["1"] = SHARED
     target = zarr.open_array(tmp_path / "a.zarr" / "0", mode="r+")
-    for source in ("a.zarr", group["0"]):
-        with pytest.raises(ValueError, match="target and source share memory"):
-            denoise_tiles(source, target, 20)
+    refuse_to_share(("a.zarr", group["0"]), target)
     denoise_tiles(group["1"], target, 20, method="sgw")
-
-
-def test_an_hdf5_array_that_is_read_is_refused(tmp_path):
     h5py = pytest.importorskip("h5py")
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file["a"] = np.ones((60, 70), np.float32)
-        with pytest.raises(ValueError, match="target and source share memory"):
-            denoise_tiles(file["a"], file["a"], 20)
+    with h5py.File("a.h5", "w") as file:
+        file["a"] = SHARED
+        refuse_to_share([file["a"]], file["a"])
 
 
 def test_tiles_are_written_one_at_a_time(side_of_tiles):
@@ -409,12 +403,6 @@ def test_without_zarr_the_extra_is_named(tmp_path, monkeypatch):
         denoise_tiles(tmp_path / "in.tif", tmp_path / "out.zarr", 20)
 
 
-def test_a_folder_without_an_array_is_refused(tmp_path):
-    (tmp_path / "in.zarr").mkdir()
-    with pytest.raises(ValueError, match=r"in\.zarr: holds no zarr array"):
-        denoise_tiles(tmp_path / "in.zarr", tmp_path / "out.zarr", 20)
-
-
 @pytest.mark.parametrize(
     ("channels", "options", "message"),
     [
@@ -453,12 +441,10 @@ def test_jpeg_tiles_are_read_as_rgb(tmp_path):
     [
         ({"method": "mean"}, "method='mean' is unknown"),
         ({"max_memory": "much"}, "max_memory='much' must be a positive number of bytes"),
-        ({"max_memory": 0}, "must be a positive number"),
         ({"max_memory": 1000}, "too small"),
         ({"sigma": np.ones((60, 70))}, "per-pixel noise levels are not supported"),
         ({"sigma": NoiseModel(3.0, rows=2.0)}, "row and column noise"),
         ({"target": "out.png"}, r"only \.zarr can be written in parts"),
-        ({"target": "."}, r"only \.zarr can be written in parts"),
         ({"source": __file__}, r"only \.npy, \.zarr and TIFF can be read in parts"),
         ({"source": "missing.npy"}, r"missing\.npy: \w"),
         ({"strength": 0}, "strength"),
@@ -514,11 +500,7 @@ def test_nonfinite_values_are_reported_with_their_tile():
         ({"max_memory": "1MB"}, MemoryError, "too small"),
         ({"window": 4}, ValueError, "window"),
         ({"sigma_f": 0}, ValueError, "sigma_f"),
-        ({"sigma_d": -1}, ValueError, "sigma_d"),
         ({"order": "high"}, TypeError, "order must be an integer"),
-        ({"lmax": -1}, ValueError, "lmax"),
-        ({"bound": 0}, ValueError, "bound"),
-        ({"tau": 2}, ValueError, "tau"),
         ({"mask": None}, TypeError, "mask"),
     ],
 )
@@ -532,22 +514,19 @@ def test_invalid_options_of_wavelets_are_explained(options, error, message):
 
 
 @pytest.mark.parametrize("call", [tiled.analyze, tiled.denoise])
-def test_masked_arrays_and_unknown_chunks_are_refused(call):
+def test_arrays_that_tiles_cannot_be_cut_from_are_refused(call):
     image = da.from_array(noisy(4, 20), chunks=64)
-    with pytest.raises(ValueError, match="masked arrays are not supported"):
-        call(da.ma.masked_greater(image, 200), 10)
-    with pytest.raises(ValueError, match=r"call image\.compute_chunk_sizes"):
-        call(image[image[:, 0] > 100], 10)
-
-
-@pytest.mark.parametrize("call", [tiled.analyze, tiled.denoise])
-def test_arrays_without_a_pixel_are_refused(call):
-    with pytest.raises(ValueError, match=r"the image has no pixel: shape \(0, 70\)"):
-        call(da.zeros((0, 70)), 10)
-
-
-def test_other_arguments_of_lazy_functions_are_refused():
+    for array, message in (
+        (da.ma.masked_greater(image, 200), "masked arrays are not supported"),
+        (image[image[:, 0] > 100], r"call image\.compute_chunk_sizes"),
+        (da.zeros((0, 70)), r"the image has no pixel: shape \(0, 70\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call(array, 10)
     with pytest.raises(TypeError, match=r"must be a dask array, not ndarray: use dask\.array"):
-        tiled.denoise(IMAGE, 20)
+        call(IMAGE, 10)
+
+
+def test_a_response_that_is_not_a_function_is_refused():
     with pytest.raises(TypeError, match="response must be a function"):
         tiled.filter(da.zeros((50, 60)), 3, 10)

@@ -1,7 +1,5 @@
 """Tests of operators that PyTorch can differentiate; they are skipped without PyTorch."""
 
-import sys
-
 import numpy as np
 import pytest
 from numpy.polynomial import chebyshev
@@ -108,9 +106,3 @@ def test_error_messages(graph, torch):
         TorchGraph(graph).laplacian(torch.ones(4))
     with pytest.raises(ValueError, match="laplacian='combinatorial'"):
         TorchGraph(graph, "normalized").smooth(torch.ones(5, 6), 1)
-
-
-def test_without_torch_the_error_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match=r"nnk_image\[torch\]"):
-        TorchGraph(csr_array((3, 3)))
