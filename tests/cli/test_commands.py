@@ -35,28 +35,22 @@ def check_plot(path, width=200):
 # --- denoise -----------------------------------------------------------------------------
 
 
-def test_denoise_writes_the_result_of_the_library(run, photo, pixels, tmp_path):
-    text = run.prints("denoise", photo, tmp_path / "out.png", "--sigma", "15")
-    assert "strong noise, about 15 of 255 (given), " in text
-    expected = as_written(nnk_image.denoise(pixels, 15))
-    np.testing.assert_array_equal(read(tmp_path / "out.png")[0], expected)
-
-
-def test_strength_multiplies_the_noise_level(run, photo, tmp_path):
-    out, expected = tmp_path / "out.png", tmp_path / "expected.png"
-    run.prints("denoise", photo, out, "--sigma", "10", "--strength", "1.5")
-    run.prints("denoise", photo, expected, "--sigma", "15")
-    first, second = read(out)[0], read(expected)[0]
-    between = (second > 60) & (second < 195)  # clipping depends on the noise level itself
-    np.testing.assert_array_equal(first[between], second[between])
-
-
-def test_gain_read_noise_and_offset(run, photo, pixels, tmp_path):
-    noise = ("--gain", "2", "--read", "3", "--offset", "9")
-    text = run.prints("denoise", photo, tmp_path / "o.tif", *noise)
-    assert "strong noise, about 16 of 255, stronger in bright parts (given)" in text
-    expected = nnk_image.denoise(pixels, nnk_image.NoiseModel(3.0, gain=2.0, offset=9.0))
-    np.testing.assert_array_equal(read(tmp_path / "o.tif")[0], as_written(expected))
+@pytest.mark.parametrize(
+    ("options", "noise", "strength", "says"),
+    [
+        ("--sigma 15", 15, 1, "strong noise, about 15 of 255 (given), "),
+        ("--sigma 10 --strength 1.5 --method sgw", 10, 1.5, "moderate noise, about 10"),
+        ("--gain 2 --read 3 --offset 9", nnk_image.NoiseModel(3.0, gain=2.0, offset=9.0), 1,
+         "strong noise, about 16 of 255, stronger in bright parts (given)"),
+    ],
+)  # fmt: skip
+def test_denoise_writes_the_result_of_the_library(
+    run, photo, pixels, tmp_path, options, noise, strength, says
+):
+    out, method = tmp_path / "out.tif", "sgw" if "sgw" in options else "fast"
+    assert says in run.prints("denoise", photo, out, *options.split())
+    expected = nnk_image.denoise(pixels, noise, strength=strength, method=method)
+    np.testing.assert_array_equal(read(out)[0], as_written(expected))
 
 
 def test_alpha_is_kept_when_the_input_is_overwritten(run, pixels, tmp_path):
