@@ -52,75 +52,67 @@ def test_the_result_keeps_the_position_of_the_layer(rgb):
     _, attributes, _ = denoised_layer(layer, **OPTIONS)
     assert {name: attributes[name] for name in turned} == turned
     assert attributes["affine"] is affine.affine_matrix
+    assert bool(attributes.get("rgb")) == rgb
+
+
+def denoised(data, rgb=False, scale=None, **options):
+    """Return the pixels that the plugin makes of a layer."""
+    attributes = {} if scale is None else {"scale": np.array(scale)}
+    return denoised_layer(layer_of(data, rgb, **attributes), **OPTIONS | options)[0]
 
 
 @pytest.mark.parametrize("channels", [3, 4])
-def test_color_layers_stay_uint8_and_keep_their_transparency(channels):
-    picture = RNG.integers(0, 256, (40, 44, channels), np.uint8)
-    data, attributes, _ = denoised_layer(layer_of(picture, rgb=True), **OPTIONS)
-    assert data.dtype == np.uint8
-    assert attributes["rgb"]
-    expected = denoise(picture[..., :3], 10, channel_axis=-1)
-    np.testing.assert_array_equal(data[..., :3], np.rint(expected).clip(0, 255))
-    np.testing.assert_array_equal(data[..., 3:], picture[..., 3:])
+@pytest.mark.parametrize(
+    ("frames", "planes", "spacing"),
+    [((), False, None), ((3,), False, (2, 1, 1)), ((3,), True, None)],
+)
+def test_color_layers_stay_uint8_and_keep_their_transparency(channels, frames, planes, spacing):
+    colors = RNG.integers(0, 256, (*frames, 40, 44, channels), np.uint8)
+    scale = [2.0, 1.0, 1.0][-len(frames) - 2 :]
+    found = denoised(colors, True, scale, planes=planes)
+    assert found.dtype == np.uint8
+    parts = colors[..., :3] if planes else [colors[..., :3]]
+    expected = [denoise(part, 10, channel_axis=-1, spacing=spacing) for part in parts]
+    expected = np.reshape(expected, (*colors.shape[:-1], 3))
+    np.testing.assert_array_equal(found[..., :3], np.rint(expected).clip(0, 255))
+    np.testing.assert_array_equal(found[..., 3:], colors[..., 3:])
 
 
 def test_a_stack_as_a_volume_or_plane_by_plane():
-    stack = RNG.normal(100, 10, (6, 40, 44))
-    layer = layer_of(stack, scale=np.array([-3.0, 1.5, 1.5]))  # napari flips axes of negative scale
-    data, _, _ = denoised_layer(layer, **OPTIONS)
-    np.testing.assert_array_equal(data, denoise(stack, 10, spacing=(2, 1, 1)))
-    data, _, _ = denoised_layer(layer, **OPTIONS | {"planes": True})
-    np.testing.assert_array_equal(data, [denoise(plane, 10) for plane in stack])
+    stack, scale = RNG.normal(100, 10, (6, 40, 44)), [-3.0, 1.5, 1.5]  # napari flips negative axes
+    volume, planes = denoised(stack, scale=scale), denoised(stack, scale=scale, planes=True)
+    np.testing.assert_array_equal(volume, denoise(stack, 10, spacing=(2, 1, 1)))
+    np.testing.assert_array_equal(planes, [denoise(plane, 10) for plane in stack])
 
 
 def test_pixels_that_are_not_finite_are_left_out():
     stack = RNG.normal(100, 10, (6, 40, 44))
     stack[:, :9] = np.nan
     finite = np.isfinite(stack)
-    data, _, _ = denoised_layer(layer_of(stack), **OPTIONS)
-    np.testing.assert_array_equal(data, denoise(stack, 10, mask=finite))
+    np.testing.assert_array_equal(denoised(stack), denoise(stack, 10, mask=finite))
     stack[3] = np.nan
-    data, _, _ = denoised_layer(layer_of(stack), **OPTIONS | {"planes": True})
-    np.testing.assert_array_equal(data[5], denoise(stack[5], 10, mask=finite[5]))
-    assert np.isnan(data[3]).all()
+    found = denoised(stack, planes=True)
+    np.testing.assert_array_equal(found[5], denoise(stack[5], 10, mask=finite[5]))
+    assert np.isnan(found[3]).all()
     colors = RNG.uniform(0, 1, (40, 44, 3))
     colors[:5, :5, 1] = np.nan
-    data, _, _ = denoised_layer(layer_of(colors, rgb=True), **OPTIONS | {"sigma": 0.1})
-    np.testing.assert_array_equal(data[:5, :5], colors[:5, :5])
+    found = denoised(colors, rgb=True, sigma=0.1)
+    np.testing.assert_array_equal(found[:5, :5], colors[:5, :5])
     colors[..., 1] = np.nan  # no pixel is finite in all channels
-    data, _, _ = denoised_layer(layer_of(colors, rgb=True), **OPTIONS | {"sigma": 0.1})
-    np.testing.assert_array_equal(data, colors)
-
-
-def test_a_color_stack_with_transparency():
-    stack = RNG.integers(0, 256, (3, 40, 44, 4), np.uint8)
-    layer = layer_of(stack, rgb=True, scale=np.array([2.0, 1.0, 1.0]))
-    for planes in (False, True):
-        data, _, _ = denoised_layer(layer, **OPTIONS | {"planes": planes})
-        colors = stack[..., :3]
-        if planes:
-            expected = np.stack([denoise(plane, 10, channel_axis=-1) for plane in colors])
-        else:
-            expected = denoise(colors, 10, channel_axis=-1, spacing=(2, 1, 1))
-        np.testing.assert_array_equal(data[..., :3], np.rint(expected).clip(0, 255))
-        np.testing.assert_array_equal(data[..., 3:], stack[..., 3:])
+    np.testing.assert_array_equal(denoised(colors, rgb=True, sigma=0.1), colors)
 
 
 def test_stains_are_denoised_independently():
     stack = RNG.normal(100, 10, (2, 6, 40, 44))
-    layer = layer_of(stack, scale=np.array([1.0, 3.0, 1.5, 1.5]))
-    data, _, _ = denoised_layer(layer, **OPTIONS, channel_axis=0)
-    np.testing.assert_array_equal(data, [denoise(part, 10, spacing=(2, 1, 1)) for part in stack])
-    frames = layer_of(stack[:, 0])
-    data, _, _ = denoised_layer(frames, **OPTIONS, channel_axis=0)
-    np.testing.assert_array_equal(data, [denoise(part, 10) for part in stack[:, 0]])
+    found = denoised(stack, scale=[1.0, 3.0, 1.5, 1.5], channel_axis=0)
+    np.testing.assert_array_equal(found, [denoise(part, 10, spacing=(2, 1, 1)) for part in stack])
+    found = denoised(stack[:, 0], channel_axis=0)
+    np.testing.assert_array_equal(found, [denoise(part, 10) for part in stack[:, 0]])
 
 
 def test_sigma_0_estimates_the_noise():
     frame = 100 * (np.indices((60, 60)).sum(axis=0) > 60) + RNG.normal(0, 8, (60, 60))
-    data, _, _ = denoised_layer(layer_of(frame), **OPTIONS | {"sigma": 0.0})
-    np.testing.assert_array_equal(data, denoise(frame))
+    np.testing.assert_array_equal(denoised(frame, sigma=0.0), denoise(frame))
 
 
 @pytest.mark.parametrize(
