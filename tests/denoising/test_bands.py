@@ -46,13 +46,6 @@ def test_linear_part_projects_whitened_bands_onto_their_signal(linear):
     np.testing.assert_allclose(found, expected.reshape(NOISY.shape), rtol=0, atol=1e-9)
 
 
-def test_nothing_is_lost_where_all_components_are_signal(linear):
-    cube = RNG.normal(0, 50, (30, 31, 6))
-    found, info = with_info(cube, 1.0)
-    assert info["components"] == 6
-    np.testing.assert_allclose(found, cube, rtol=0, atol=1e-10)
-
-
 def test_components_have_independent_unit_noise(monkeypatch):
     components = []
 
