@@ -60,8 +60,6 @@ def test_laplacian_keeps_float32(kind):
 
 def test_unknown_kind_is_refused():
     graph = image_graph(np.eye(4), window=3)
-    with pytest.raises(ValueError, match=r"'unnormalised' is unknown.*combinatorial"):
-        graph.laplacian("unnormalised")
     with pytest.raises(ValueError, match=r"'normalised' is unknown.*did you mean 'normalized'"):
         graph.laplacian("normalised")
 
@@ -132,11 +130,8 @@ def test_duplicates_add_up_beyond_the_range_of_their_dtype(form, dtype, weight):
     [
         (PATH[:2], ValueError, r"\(2, 3\).*image_graph.*nnk_graph"),
         (np.arange(9.0).reshape(3, 3), ValueError, "not symmetric.*maximum.*image_graph"),
-        (PATH * 1j, TypeError, "complex128"),
         (np.ma.masked_equal(PATH, 3), ValueError, "finite"),
         (nx.Graph(), ValueError, "not empty"),
-        (nx.DiGraph([(0, 1), (1, 2)]), ValueError, "not symmetric"),
-        (["a graph"], TypeError, "list"),
         (None, TypeError, "NoneType"),
         (nnk_neighbors([[0.0], [1.0], [2.0]], 2), TypeError, r"nnk_graph\(X\).* not Neighborhoods"),
         (sp.csr_array(PATH * 1j), TypeError, "complex128"),

