@@ -21,7 +21,6 @@ from whole_chain import GRAY, LEAST_PIXELS_PER_CHUNK, PIXELS_PER_THREAD, graph_s
 
 from nnk_image import bilateral_graph, image_graph
 from nnk_image.base import parallel
-from nnk_image.base.image import check_image
 from nnk_image.base.parallel import (
     PIXELS_PER_CHUNK,
     RowExecutor,
@@ -29,8 +28,6 @@ from nnk_image.base.parallel import (
     progress_bar,
     resolve_n_jobs,
 )
-from nnk_image.graph.build import build_graph
-from nnk_image.graph.pruning import EDGE_SWEEPS, GraphSpec
 
 JOBS = pytest.mark.parametrize("n_jobs", [1, 2, 4])
 
@@ -165,18 +162,6 @@ def test_progress_counts_rows(n_jobs):
     assert list(done) == sorted(set(done))
     assert done[-1] == 50
     assert set(totals) == {50}
-
-
-@JOBS
-@pytest.mark.parametrize("kind", ["nnk", "bilateral"])
-def test_progress_of_a_graph_never_exceeds_its_total(kind, n_jobs):
-    reports, total = [], EDGE_SWEEPS * 40
-    spec = GraphSpec(check_image(np.eye(40)), 5, 2.0, 0.1, kind=kind)
-    with RowExecutor(n_jobs, lambda *report: reports.append(report), total) as executor:
-        build_graph(spec, executor)
-    assert len(reports) > 1
-    assert all(done <= of == total for done, of in reports)
-    assert reports[-1] == (total, total)
 
 
 def test_progress_true_shows_a_bar_on_standard_error_and_erases_it(capsys):

@@ -58,11 +58,8 @@ class GraphTransformer:
         return self.search_.transform(X)
 
 
-def test_candidates_from_graph_transformers(expected):
-    transformer = GraphTransformer(K)
-    assert same(nnk_neighbors(POINTS, K, neighbors=transformer), expected)
-    queries = POINTS[:40] + 0.1
-    transformer.fit(POINTS)
+def test_queries_of_graph_transformers_and_results_that_are_no_candidates():
+    transformer, queries = GraphTransformer(K).fit(POINTS), POINTS[:40] + 0.1
     by_graph = nnk_neighbors(POINTS, K, queries=queries, neighbors=transformer)
     assert same(by_graph, nnk_neighbors(POINTS, K, queries=queries))
     with pytest.raises(ValueError, match="a column for each of the 299 points"):
@@ -86,12 +83,6 @@ def test_unfitted_estimators_are_not_changed(estimator, expected):
     nnk_neighbors(POINTS[::-1] ** 2, K, neighbors=estimator)
     assert set(vars(estimator)) == before
     assert same(nnk_neighbors(POINTS, K, neighbors=estimator), expected)
-
-
-def test_candidates_from_pynndescent(expected):
-    pynndescent = pytest.importorskip("pynndescent", exc_type=ImportError)
-    transformer = pynndescent.PyNNDescentTransformer(n_neighbors=2 * K, random_state=0)
-    assert same(nnk_neighbors(POINTS, K, neighbors=transformer), expected)
 
 
 def searched(extra):

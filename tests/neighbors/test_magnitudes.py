@@ -29,7 +29,6 @@ def test_scale_invariant_kernels_do_not_depend_on_units(kernel, dtype, powers):
         (1e120, {"kernel": "polynomial"}),
         (1e60, {"kernel": "polynomial", "kernel_params": {"degree": 4, "gamma": 2.0}}),
         (1e140, {"kernel": "linear"}),
-        (1.0, {"kernel": "polynomial", "kernel_params": {"degree": 2000}}),
         (1.0, {"kernel": "polynomial", "kernel_params": {"coef0": 1e200}}),
         (1.0, {"kernel": "polynomial", "queries": 1e120 * POINTS[:3]}),
     ],
