@@ -11,7 +11,6 @@ import pytest
 from graph_checks import assert_equal
 from hypothesis import given
 from hypothesis import strategies as st
-from random_images import masked_images, options
 from scipy.sparse import csr_array
 
 from nnk_image import ImageGraph, bilateral_graph, image_graph
@@ -53,15 +52,6 @@ def test_round_trip(graph, tmp_path):
         assert_same_graph(back, graph)
         np.testing.assert_array_equal(back.degrees, graph.degrees, strict=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["graph.npz", "no suffix"]
-
-
-@given(masked_images(widths=(1, 70)), st.booleans())
-def test_random_round_trips(tmp_path_factory, masked, directed):
-    image, mask = masked
-    path = tmp_path_factory.getbasetemp() / "random.npz"
-    graph = image_graph(image, 5, sigma_f=9.0, mask=mask, directed=directed, **options(image))
-    graph.save(path)
-    assert_same_graph(ImageGraph.load(path), graph)
 
 
 # --- saving ------------------------------------------------------------------------------

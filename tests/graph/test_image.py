@@ -64,16 +64,6 @@ def test_unusual_images_match_brute_force(picture):
         assert_matches_brute_force(picture, window, 2.0, 30.0)
 
 
-@both
-@pytest.mark.parametrize("shape", [(1, 1), (1, 64), (64, 1), (2, 2), (1, 65), (3, 200), (2, 3)])
-def test_images_smaller_than_the_window(shape, build):
-    image = np.random.default_rng(9).random(shape)
-    graph = build(image, 11)
-    assert graph.shape == graph.degrees.shape == shape
-    assert graph.adjacency.shape == (image.size, image.size)
-    assert_matches_brute_force(image, 11, 2.0, 0.1)
-
-
 # --- refused images ----------------------------------------------------------------------
 
 EMPTY = ((0, 0), (0, 5), (5, 0), (0, 5, 5), (5, 5, 0))

@@ -224,10 +224,3 @@ def test_leave_one_out_errors_of_the_digits(k, nnk, weighted_knn):
     assert round(model.leave_one_out_error() * len(y)) == nnk
     model = NNKClassifier(k, sigma_scale=3, method="knn").fit(X, y)
     assert round(model.leave_one_out_error() * len(y)) == weighted_knn
-
-
-def test_single_precision_agrees_with_double_precision(data):
-    X, y, _ = data
-    model = NNKClassifier(15).fit(X.astype(np.float32), y)
-    expected = NNKClassifier(15).fit(X, y).predict_proba(None)
-    assert_allclose(model.predict_proba(None), expected, atol=1e-4)

@@ -174,11 +174,6 @@ def test_invalid_labels_are_refused(labels, error, message):
         label_propagation(sp.csr_array(clique(3)), labels)
 
 
-def test_graphs_with_self_loops_are_refused():
-    with pytest.raises(ValueError, match="self loops"):
-        label_propagation(np.eye(3), [0, -1, -1])
-
-
 # --- few-shot labels ---------------------------------------------------------------------
 
 

@@ -129,25 +129,16 @@ def test_a_graph_built_in_blocks_equals_the_whole_graph(symmetrize):
     assert (graph != whole).nnz == 0
 
 
-@pytest.mark.parametrize("n_features", [1, 2, 20])
-def test_ties_go_to_the_lower_index(n_features):
-    """Compared with brute force on exact integer distances."""
-    points = np.random.default_rng(2).integers(0, 3, (90, n_features)).astype(float)
-    distances = cdist(points, points, "sqeuclidean")
-    np.fill_diagonal(distances, np.inf)
-    nearest = np.argsort(distances, axis=1, kind="stable")[:, :7]
-    a = nnk_neighbors(points, 7, method="knn", sigma=1.0)
-    for i, row in enumerate(nearest):
-        assert sorted(row) == a.neighbors(i)[0].tolist()
-
-
-def test_ties_of_similarities_go_to_the_lower_index():
-    """Compared with brute force on exact integer products."""
-    points = np.random.default_rng(2).integers(1, 4, (90, 2)).astype(float)
-    products = points @ points.T
-    np.fill_diagonal(products, -np.inf)
-    nearest = np.argsort(-products, axis=1, kind="stable")[:, :7]
-    found = nnk_neighbors(points, 7, method="knn", kernel="linear")
+@pytest.mark.parametrize(
+    ("n_features", "kernel"), [(1, "gaussian"), (2, "gaussian"), (20, "gaussian"), (2, "linear")]
+)
+def test_ties_go_to_the_lower_index(n_features, kernel):
+    """Compared with brute force on exact integer distances or products."""
+    points = np.random.default_rng(2).integers(1, 4, (90, n_features)).astype(float)
+    similar = points @ points.T if kernel == "linear" else -cdist(points, points, "sqeuclidean")
+    np.fill_diagonal(similar, -np.inf)
+    nearest = np.argsort(-similar, axis=1, kind="stable")[:, :7]
+    found = nnk_neighbors(points, 7, method="knn", kernel=kernel, sigma=1.0)
     np.testing.assert_array_equal(found.indices.reshape(-1, 7), np.sort(nearest, axis=1))
 
 

@@ -86,13 +86,6 @@ def test_energies_match_those_by_eigenvectors(image, channel_axis, kind):
             np.testing.assert_allclose(energy, expected, rtol=1e-10, atol=1e-14)
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2])
-def test_channel_axis(axis):
-    expected = energy_compaction(COLOR, channel_axis=2, orders=[3])
-    ours = energy_compaction(np.moveaxis(COLOR, 2, axis), channel_axis=axis, orders=[3])
-    assert_same(ours, expected)
-
-
 def assert_same(one, two):
     """Check that two results agree bit for bit."""
     assert (one.orders, one.n_edges, one.lmax) == (two.orders, two.n_edges, two.lmax)

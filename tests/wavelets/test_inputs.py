@@ -203,12 +203,10 @@ def test_channels_are_transformed_one_by_one(graph, channels):
 
 def test_zero_channels_are_refused():
     wavelets = SpectralGraphWavelets(GRAPH)
-    for call in (wavelets.analyze, lambda x: wavelets.filter(x, np.cos)):
-        with pytest.raises(ValueError, match=r"shape \(13, 11, 0\) have no channel"):
-            call(np.empty((13, 11, 0)))
-    for call in (wavelets.synthesize, wavelets.reconstruct):
-        with pytest.raises(ValueError, match=r"shape \(7, 13, 11, 0\) have no channel"):
-            call(np.empty((7, 13, 11, 0)))
+    with pytest.raises(ValueError, match=r"shape \(13, 11, 0\) have no channel"):
+        wavelets.analyze(np.empty((13, 11, 0)))
+    with pytest.raises(ValueError, match=r"shape \(7, 13, 11, 0\) have no channel"):
+        wavelets.reconstruct(np.empty((7, 13, 11, 0)))
 
 
 @pytest.mark.parametrize("dtype", ["?", "u1", "i8", "f2", "f4", "g"])
