@@ -42,15 +42,3 @@ def test_tiles_are_as_large_as_allowed_and_no_larger():
     with pytest.raises(MemoryError, match=r"each thread needs 2 MiB"):
         largest_side((3000, 4000), reach, 200, 2000)
     assert largest_side((3000, 4000), reach, 1008 * 2000, 2000) == (4, 8)
-
-
-@pytest.mark.parametrize(
-    ("order", "window", "kind", "border"),
-    [
-        (30, (5, 5), "combinatorial", (62, 69)),
-        (16, (11, 11), "regularized", (85, 92)),
-        (4, (1, 3, 3), "normalized", (0, 6, 13)),
-    ],
-)
-def test_overlap_of_polynomials_of_the_laplacian(order, window, kind, border):
-    assert Reach.of_polynomial(order, window, kind).border == border

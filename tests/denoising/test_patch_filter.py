@@ -67,25 +67,6 @@ def test_every_pixel_is_covered(shape):
             assert covered.all()
 
 
-@pytest.mark.parametrize(
-    ("shape", "patch", "radius"),
-    [
-        ((1, 900), (1, 64), (0, 220)),
-        ((900, 4), (16, 4), (31, 3)),
-        ((5, 8), (5, 5), (8, 8)),
-        ((50, 50, 50), (4, 4, 4), (4, 4, 4)),
-        ((1, 50, 50), (1, 8, 8), (0, 13, 13)),
-        ((2, 50, 50), (2, 6, 6), (1, 8, 8)),
-        ((50, 3, 50), (5, 3, 5), (6, 2, 6)),
-        ((3, 3, 3), (3, 3, 3), (2, 2, 2)),
-        ((1, 4, 90), (1, 4, 16), (0, 3, 52)),
-    ],
-)
-def test_patches_of_thin_images_are_longer_along_the_other_axes(shape, patch, radius):
-    grouping = Grouping(8, 1, 10, 6) if len(shape) == 2 else Grouping(4, 1, 4, 3)
-    assert grouping.sizes(shape)[:2] == (patch, radius)
-
-
 @pytest.mark.parametrize("method", ["fast", "best"])
 def test_spacing_matters_in_images_too(method):
     clean = nnk_image.standard_image("brick").astype(float)[:, ::3]

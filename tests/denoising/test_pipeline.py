@@ -139,16 +139,3 @@ def test_a_part_is_filtered_as_in_the_whole_image():
             for a in images
         )
     np.testing.assert_array_equal(part[:40], whole[:40])
-
-
-@pytest.mark.parametrize(
-    ("shape", "spacing", "least", "most"),
-    [
-        ((16, 16), None, 3.8, 3.9),  # photographs have 4 to 5.5
-        ((1, 16), None, 1.2, 1.3),
-        ((16, 16), (3.0, 1.0), 1.4, 1.6),
-        ((1, 1), None, 1, 1),
-    ],
-)
-def test_the_regularization_follows_the_degrees_of_thin_images(shape, spacing, least, most):
-    assert least <= wavelet_lowpass._tau(shape, spacing, 1) <= most
