@@ -57,6 +57,11 @@ def test_attributes_are_the_given_parameters():
         graph.window = 3
 
 
+def test_repr():
+    assert f", {(~HOLES).sum()} pixels masked>" in repr(GRAPHS["masked"])
+    assert "3x4x5: 60 nodes" in repr(GRAPHS["volume"])
+
+
 def pairs_within_window(graph):
     """Count ordered pairs of valid pixels that are at most half a window apart."""
     places = np.argwhere(np.ones(graph.shape, bool) if graph.valid is None else graph.valid)

@@ -233,6 +233,11 @@ def test_float32_graphs_give_float32_results(kind):
     assert exact.analyze(SIGNAL.astype(np.float32)).dtype == np.float64
 
 
+def test_repr():
+    text = repr(SpectralGraphWavelets(GRAPH, "meyer", 4, 12, laplacian="normalized"))
+    assert "meyer: 5 bands of order 12 on 13x11 normalized Laplacian, lmax=2, " in text
+
+
 def test_tau_is_only_for_the_regularized_laplacian():
     image = np.random.default_rng(3).normal(100, 15, (20, 24))
     graph = image_graph(image, 5, sigma_f=25)
