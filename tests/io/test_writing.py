@@ -2,10 +2,7 @@
 
 import errno
 import os
-import subprocess
-import sys
 from contextlib import suppress
-from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
@@ -15,7 +12,6 @@ from image_files import noise, refusal
 from on_posix import not_as_root, only_on_posix
 from PIL import Image, features
 
-from nnk_image.base import atomic
 from nnk_image.base.atomic import atomic_output
 from nnk_image.io import ImageFileError, read, write
 from nnk_image.io.files import check_writable
@@ -186,32 +182,6 @@ def test_errors_of_other_files_are_those_of_the_caller(tmp_path):
         file.write((tmp_path / "missing").read_bytes())
     assert (tmp_path / "x").read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["x"]
-
-
-KILLED = """
-import os, sys, types
-package = types.ModuleType("package")
-package.__path__ = [{package!r}]
-sys.modules["package"] = package
-from package.atomic import atomic_output
-def die(*_): os._exit(9)
-if {step!r} == "write":
-    with atomic_output({path!r}) as file:
-        file.write(b"half of the new content"); file.flush(); die()
-setattr(os, {step!r}, die)
-with atomic_output({path!r}) as file:
-    file.write(b"new content")
-"""
-
-
-@pytest.mark.parametrize("step", ["write", "fsync", "replace"])
-def test_killed_writer_leaves_the_old_file(tmp_path, step):
-    path = tmp_path / "x.png"
-    path.write_bytes(b"old content")
-    package = str(Path(atomic.__file__).parent)
-    script = KILLED.format(package=package, path=str(path), step=step)
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 9
-    assert path.read_bytes() == b"old content"
 
 
 def test_symbolic_link_stays_a_link(tmp_path):
