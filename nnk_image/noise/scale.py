@@ -46,10 +46,11 @@ the quietest bin, and only bins above the first count."""
 
 _LEAST_WEIGHT = 0.3  # least factor of a bin's weight if it contains texture
 _ELASTICITIES = 0.2, 0.8  # largest elasticity of noise alone, least of texture alone
-_VARIATION, _LEAST_LEFT, _MOST_SLOPE = 0.02, 0.5, 0.95
+_VARIATION, _LEAST_LEFT, _MOST_SLOPE = 0.02, 0.7, 0.9
 """Relative variance of the energy of one part in the flattest third of blocks of noise, that of the
 lower third of the chi-squared distribution with 30 degrees of freedom; least share of the variance
-that is left without it (0.3 is as good); and limit of the slope."""
+that is left without it, in few blocks or in texture that is the same everywhere (0.5 is as good for
+photographs, but not for grass); limit of the slope."""
 
 _LOW, _HIGH, _HIGHEST = U + V < 5, U + V >= 8, U + V >= 11  # frequencies; ten are the highest
 _TWO_VALUES = 0.15, 0.2
@@ -400,7 +401,7 @@ def _elasticity(whitened: Floats) -> Floats:
 
 
 def _noise_share(whitened: Floats, luminance: Floats, directions: list[Floats]) -> float:
-    """Return the `noise_share` of flat blocks, the mean of the odd and of the even part.
+    """Return the `noise_share` of flat blocks.
 
     `whitened` is `luminance` over the root of its spectrum; `directions` are those of white noise.
     Noise alone has the same energy in these directions as in the other part. So the energy of the
@@ -408,18 +409,17 @@ def _noise_share(whitened: Floats, luminance: Floats, directions: list[Floats]) 
     noise in the other part varies too, which makes the line seem less steep than it is. That much
     variance is subtracted.
     """
-    shares = []
+    moments = []
     for part, white in zip(PARTS, directions, strict=True):
         x = (whitened[:, ~part] ** 2).mean(axis=1)
         flat = flattest(x, FLAT)
         x, y = x[flat], ((luminance[flat][:, part] @ white) ** 2).mean(axis=1)
-        deviations = x - x.mean()
-        variance = np.mean(deviations**2)
-        variance = max(variance - _VARIATION * x.mean() ** 2, _LEAST_LEFT * variance, 1e-24)
-        slope = min(np.mean(deviations * y) / variance, _MOST_SLOPE)
-        noise = (y.mean() - slope * x.mean()) / (1 - slope)
-        shares.append(np.clip(noise / max(y.mean(), 1e-24), 0, 1))
-    return float(np.mean(shares))
+        moments.append((x.mean(), y.mean(), np.var(x), np.mean((x - x.mean()) * y)))
+    x, y, variance, covariance = np.mean(moments, axis=0)
+    variance = max(variance - _VARIATION * x**2, _LEAST_LEFT * variance, 1e-24)
+    slope = min(covariance / variance, _MOST_SLOPE)
+    noise = (y - slope * x) / (1 - slope)
+    return float(np.clip(noise / max(y, 1e-24), 0, 1))
 
 
 def _growth(others: Floats, values: Floats) -> float:
