@@ -82,7 +82,7 @@ def correct_bias(
     -----
     Noise that a tone curve with gamma 2.2 has been applied to is skewed towards black. The closer
     what was removed comes to this skewness, the more of the curve's bias is corrected; see
-    :doc:`/noise`. The rest, and clipping at the largest value, is corrected by the mean of the
+    :doc:`/estimation`. The rest, and clipping at the largest value, is corrected by the mean of the
     normal distribution that, once clipped, has the observed mean and standard deviation [1]_.
     Images with fewer than 64 different values are counts, which are not clipped.
 
