@@ -51,10 +51,11 @@ def white_part(options):
     """Return the table of what is measured as white noise in the same crops.
 
     In gray, with white noise of known level, that is the share of noise in it; in color, with
-    speckle, by how much independent noise seems to exceed the noise of some opponent channel.
+    speckle, the largest ratio of the variance that independent noise would have in an opponent
+    channel to the variance measured there.
     """
     columns = {"noise": "", "crops": "d", "true share": ".2f", "share": ".2f", "rms error": ".2f"}
-    columns |= {"median excess": ".2f", "95 %": ".2f"}
+    columns |= {"median ratio": ".2f", "95 %": ".2f"}
     table = Table("White part of the noise of photographs", columns)
     crops = _all_crops(options)
     for sigma in (0, 2, 5, 12):
@@ -69,15 +70,15 @@ def white_part(options):
         speckle = [c * (1 + noises.white(np.zeros(c.shape), share, i)) for i, c in enumerate(crops)]
         scales = [scale for scale, _ in map(_scale_and_unit, speckle) if scale]
         sums = [scale.matrix**2 @ independent_white(scale) for scale in scales]
-        excess = [max(s / scale.typical_white_own) for s, scale in zip(sums, scales, strict=True)]
-        median, most = np.quantile(excess, (0.5, 0.95))
-        row = {"noise": f"speckle of {share:.0%}", "crops": len(scales), "median excess": median}
+        ratios = [max(s / scale.typical_white_own) for s, scale in zip(sums, scales, strict=True)]
+        median, most = np.quantile(ratios, (0.5, 0.95))
+        row = {"noise": f"speckle of {share:.0%}", "crops": len(scales), "median ratio": median}
         table.rows.append(row | {"95 %": most})
     return table
 
 
 def _scale_and_unit(noisy):
-    """Return the `Scale` of a picture, None if it has no noise, and the variance in its units."""
+    """Return the `Scale` of a picture, None if it has no noise, and its unit of variances."""
     image = check_image(noisy, channel_axis_of(noisy))
     return next(iter(measure_scales(image)), None), image.half_range**2
 

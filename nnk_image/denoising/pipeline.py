@@ -91,7 +91,7 @@ def denoise_image(
         rows += len(_OFFSETS_LEFT) * corrections.rows(image.shape, white=False)
     with RowExecutor(n_jobs, progress, rows, "denoise") as executor:
         if noise.has_row_or_column_noise:
-            image = _without_row_and_column_noise(image, noise, executor)
+            image = _without_row_and_column_noise(image, noise.scaled(strength), executor)
             statistics = Statistics.of(image, noise, spacing, guide)
         pixels = denoise_pixels(image, noise, steps, statistics, executor)
     return pixels.reshape(shape)

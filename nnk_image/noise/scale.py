@@ -46,12 +46,15 @@ the quietest bin, and only bins above the first count."""
 
 _LEAST_WEIGHT = 0.3  # least factor of a bin's weight if it contains texture
 _ELASTICITIES = 0.2, 0.8  # largest elasticity of noise alone, least of texture alone
-_VARIATION, _LEAST_LEFT, _MOST_SLOPE = 0.02, 0.7, 0.9
-"""Relative variance of the energy of one part in the flattest third of blocks of noise, that of the
-lower third of the chi-squared distribution with 30 degrees of freedom; least share of the variance
-that is left without it, in few blocks or in texture that is the same everywhere (0.5 is as good for
-photographs, but not for grass); limit of the slope."""
+_VARIATION = 0.02
+"""Variance, over the squared mean, of the energy of one part in the flattest third of blocks of
+noise: that of the lower third of the chi-squared distribution with 30 degrees of freedom."""
 
+_LEAST_LEFT = 0.7
+"""Least share of the measured variance that is kept when that of noise is subtracted; 0.5 is as
+good for photographs, but not for the picture of grass."""
+
+_MOST_SLOPE = 0.9  # of the line: the noise is divided by 1 minus the slope
 _LOW, _HIGH, _HIGHEST = U + V < 5, U + V >= 8, U + V >= 11  # frequencies; ten are the highest
 _TWO_VALUES = 0.15, 0.2
 """Similarity to black and white, as text is, in the bins: that of noisy photographs is at most
@@ -404,10 +407,10 @@ def _noise_share(whitened: Floats, luminance: Floats, directions: list[Floats]) 
     """Return the `noise_share` of flat blocks.
 
     `whitened` is `luminance` over the root of its spectrum; `directions` are those of white noise.
-    Noise alone has the same energy in these directions as in the other part. So the energy of the
-    noise is where the line through the energies of all blocks meets the diagonal. The energy of
-    noise in the other part varies too, which makes the line seem less steep than it is. That much
-    variance is subtracted.
+    White noise alone has the same energy in these directions as in the other part, and texture
+    makes both grow together. So a line is fitted to the energies of the blocks, and the energy of
+    the noise is where both are equal. That of noise in the other part varies too, which makes the
+    line seem less steep than it is: this variance is subtracted.
     """
     moments = []
     for part, white in zip(PARTS, directions, strict=True):
@@ -415,11 +418,11 @@ def _noise_share(whitened: Floats, luminance: Floats, directions: list[Floats]) 
         flat = flattest(x, FLAT)
         x, y = x[flat], ((luminance[flat][:, part] @ white) ** 2).mean(axis=1)
         moments.append((x.mean(), y.mean(), np.var(x), np.mean((x - x.mean()) * y)))
-    x, y, variance, covariance = np.mean(moments, axis=0)
-    variance = max(variance - _VARIATION * x**2, _LEAST_LEFT * variance, 1e-24)
-    slope = min(covariance / variance, _MOST_SLOPE)
-    noise = (y - slope * x) / (1 - slope)
-    return float(np.clip(noise / max(y, 1e-24), 0, 1))
+    mean_x, mean_y, variance, covariance = np.mean(moments, axis=0)
+    of_texture = max(variance - _VARIATION * mean_x**2, _LEAST_LEFT * variance, 1e-24)
+    slope = min(covariance / of_texture, _MOST_SLOPE)
+    noise = (mean_y - slope * mean_x) / (1 - slope)
+    return float(np.clip(noise / max(mean_y, 1e-24), 0, 1))
 
 
 def _growth(others: Floats, values: Floats) -> float:
