@@ -29,7 +29,7 @@ _LEAST_GAIN = 1e-6  # relative to the read noise; smaller gains are raised to it
 class Round(NamedTuple):
     """One round of denoising."""
 
-    method: str  # name in `methods.ROUND_METHODS` of what denoises the stabilized image
+    method: str  # name in `methods.METHODS` of what denoises the stabilized image
     side: int = 1  # of the blocks of pixels whose sums are denoised; 1: the pixels themselves
     share: float = 1.0  # of the noisy image in its mixture with the estimate of the round before
 
@@ -70,7 +70,7 @@ def rounds_for(method, counts, axes=2):
     """Return the rounds for `effective_counts`; only 'fast' and 'best' take more than one."""
     if method == "sgw" or counts >= (_ENOUGH if axes == 2 else _ENOUGH_IN_VOLUMES):
         return [Round(method)]
-    at_half = Round("wide", 2)
+    at_half = Round("fast", 2)
     if counts >= _FEW and axes > 2:
         before, last = _SHARES_IN_VOLUMES
         return [at_half, Round("fast", 1, before), Round(method, 1, last)]

@@ -7,6 +7,3 @@ METHODS = {
     "best": patches.method("best"),
     "sgw": wavelet_lowpass.METHOD,
 }  # a new method is a file that defines one, and a line here
-
-ROUND_METHODS = METHODS | {"wide": patches.method("wide")}
-"""Methods of a `Round`: also 'wide', a 'fast' with a wider search, for sums of low counts."""

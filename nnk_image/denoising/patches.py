@@ -58,7 +58,8 @@ def denoise(name, image, noise, statistics, executor):
     """Denoise an `Image` with unit noise; see `Method`."""
     settings = effort(name, len(image.shape), image.channels)
     noisy = to_opponent(image.pixels, noise.opponent)
-    run = _Denoising(settings, statistics.spacing, executor)
+    gains = _gains_at_half_size(image.shape, image.channels, noise.is_white)
+    run = _Denoising(settings, gains, statistics.spacing, executor)
     luminance, groups = run.luminance(noisy[:1], noise.of_channels(slice(1)))
     if noisy.ndim == 3 and (settings.polished or not noise.is_white):
         luminance = graph_smoothing.polish(luminance, executor)
@@ -71,15 +72,19 @@ def denoise(name, image, noise, statistics, executor):
 
 
 class _Denoising:
-    """Denoises channels (C, H, W) with unit noise, with the settings of an `Effort`."""
+    """Denoises channels (C, H, W) with unit noise, with the settings of an `Effort`.
 
-    def __init__(self, settings, spacing, executor):
+    If it `gains_at_half_size`, an image is denoised at half size first.
+    """
+
+    def __init__(self, settings, gains_at_half_size, spacing, executor):
         self._settings, self._spacing, self._executor = settings, spacing, executor
+        self._gains_at_half_size = gains_at_half_size
 
     def luminance(self, noisy, noise, halvings=1):
         """Return a denoised channel (1, H, W), and the groups of its last search."""
         settings = self._settings
-        half = _HalfSize.of(noisy, noise) if halvings else None
+        half = self._half_size(noisy, noise, halvings)
         if half is not None:
             half.denoised = self.luminance(half.noisy, half.noise, halvings - 1)[0]
         groups = self._groups(_corrected(noisy, half)[0], noise, settings.first, noisy=half is None)
@@ -106,7 +111,7 @@ class _Denoising:
     def colors(self, noisy, noise, luminance, groups, halvings=_HALVINGS):
         """Return denoised colors (C, H, W), given the denoised luminance and groups found on it."""
         grouping = self._settings.coarse_colors
-        half = _HalfSize.of(noisy, noise) if halvings else None
+        half = self._half_size(noisy, noise, halvings)
         if half is not None:
             smaller = halve(luminance)
             found = self._groups(smaller[0], half.noise, grouping)
@@ -133,6 +138,9 @@ class _Denoising:
             pilot += rest
         return _merged(pilot, half, 1)
 
+    def _half_size(self, noisy, noise, halvings):
+        return _HalfSize.of(noisy, noise) if halvings and self._gains_at_half_size else None
+
     def _groups(self, image, noise, grouping, noisy=False):
         groups = PatchGroups(image.shape, grouping, self._spacing)
         groups.match(image, noise, self._executor, noisy)
@@ -158,15 +166,18 @@ class _HalfSize:
 
     @classmethod
     def of(cls, noisy, noise):
-        """Return the half-size channels, or None if too small, or of an image with white noise."""
+        """Return the half-size channels, or None if they would be too small."""
         shape = noisy.shape[1:]
-        is_image = len(shape) == 2
-        least = LEAST_SIDE if is_image else _LEAST_SIDE_OF_VOLUMES
-        if min(shape) < least or (is_image and noise.is_white):
+        if min(shape) < (LEAST_SIDE if len(shape) == 2 else _LEAST_SIDE_OF_VOLUMES):
             return None
         halved, levels = noise.halved(shape)
         levels = levels.reshape(-1, *(1,) * len(shape)).astype(noisy.dtype)
         return cls(halve(noisy) / levels, levels, halved)
+
+
+def _gains_at_half_size(shape, channels, white):
+    """Return False for color images with white noise, which gain 0.01 dB for 16 % of the time."""
+    return len(shape) > 2 or channels == 1 or not white
 
 
 def _rest_and_detail(channels, half):
@@ -217,7 +228,8 @@ def _progress_units(name, shape, channels, white):
     """Return the most that may be needed: fewer passes if noise is coarse, and 'fast' is light."""
     settings = effort(name, len(shape), channels)
     is_image = len(shape) == 2
-    has_half = not is_image or (min(shape) >= LEAST_SIDE and not white)
+    has_half = not is_image or min(shape) >= LEAST_SIDE
+    has_half = has_half and _gains_at_half_size(shape, channels, white)
     half = has_half * math.prod(half_shape(shape)[:-1]) / math.prod(shape[:-1])
     luminance = 2 + sum(1 + len(left) for left in settings.noise_left)
     luminance += 2 * (settings.final_pass is not None and white)

@@ -18,7 +18,7 @@ from nnk_image.base.memory import require
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising import low_counts
 from nnk_image.denoising.low_counts import Round
-from nnk_image.denoising.methods import ROUND_METHODS
+from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.statistics import Statistics
 from nnk_image.noise import row_column
 from nnk_image.noise.magnitudes import magnitudes
@@ -48,7 +48,7 @@ class Plan:
             for name, side, _ in self.rounds:
                 part = tuple(-(-length // side) for length in shape)
                 # Noise of sums of pixels is treated as white.
-                units = ROUND_METHODS[name].progress_units(part, len(channels), white or side > 1)
+                units = METHODS[name].progress_units(part, len(channels), white or side > 1)
                 rows += round(math.prod(part[:-1]) * units)
         return rows
 
@@ -156,7 +156,7 @@ def _denoise_gaussian(image, noise, channels, steps, unit_noise, statistics, exe
     scales = np.minimum(sigmas, float(np.finfo(dtype).max) / 16).astype(dtype)
     most = (high / 2 - low / 2) / float(scales.min())  # limit of all parts of the image
     units = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
-    method = ROUND_METHODS[steps.rounds[0].method]
+    method = METHODS[steps.rounds[0].method]
     working = _unit_dtype(-most, most)
     per_pixel = method.bytes_per_pixel(len(channels), working.itemsize, len(image.shape))
     require(int(per_pixel * math.prod(image.shape)), f"denoising in {working}")
@@ -181,7 +181,7 @@ def _denoise_poisson(image, noise, channels, steps, unit_noise, statistics, exec
         whole = replace(image, valid=None) if side > 1 else image
         unit_image = _unit_image(whole, units.forward(mixture) / steps.strength)
         own_noise = WHITE if side > 1 else unit_noise
-        denoised = ROUND_METHODS[name].denoise(unit_image, own_noise, statistics, executor)
+        denoised = METHODS[name].denoise(unit_image, own_noise, statistics, executor)
         estimate = units.inverse(denoised.astype(image.dtype, copy=False) * steps.strength)
         low_counts.keep_means(estimate, noisy, parameters, image.valid)
     return estimate
@@ -197,7 +197,7 @@ def _denoise_rician(image, noise, channels, steps, unit_noise, statistics, execu
     noisy = filled(image.pixels[..., channels].astype(image.dtype), image.valid)
     unit_image = _unit_image(image, table.forward(noisy / level) / steps.strength)
     even = replace(unit_noise, variances=None)
-    method = ROUND_METHODS[steps.rounds[0].method]
+    method = METHODS[steps.rounds[0].method]
     denoised = method.denoise(unit_image, even, statistics, executor)
     return table.inverse(denoised.astype(image.dtype, copy=False) * steps.strength) * level
 

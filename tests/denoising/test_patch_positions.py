@@ -56,7 +56,7 @@ def test_positions_beyond_32_bits(tmp_path):
 
 
 def test_images_with_too_many_positions_are_refused(monkeypatch):
-    monkeypatch.setattr(patch_filter, "MOST_POSITIONS", 2 * 14 * 41 - 1)
+    monkeypatch.setattr(patch_filter, "MOST_POSITIONS", 2 * 18 * 41 - 1)
     image = np.random.default_rng(0).normal(100, 20, (60, 40))
     with pytest.raises(
         ValueError, match=r"shape \(60, 40\) has too many pixels along its last axes .* parts"

@@ -10,7 +10,7 @@ from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising import wavelet_lowpass
 from nnk_image.denoising.low_counts import Round
-from nnk_image.denoising.methods import ROUND_METHODS
+from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_pixels, plan
 from nnk_image.denoising.statistics import Statistics
 from nnk_image.noise.standard import StandardNoise
@@ -22,10 +22,8 @@ GRAY = PIXELS[..., 0]
 def denoised(image, noise, monkeypatch, run):
     """Return the pixels denoised with a method that calls ``run(image, noise)``."""
     noise = noise.for_channels(image.channels)
-    method = replace(
-        ROUND_METHODS["fast"], denoise=lambda part, unit_noise, *_: run(part, unit_noise)
-    )
-    monkeypatch.setitem(ROUND_METHODS, "fast", method)
+    method = replace(METHODS["fast"], denoise=lambda part, unit_noise, *_: run(part, unit_noise))
+    monkeypatch.setitem(METHODS, "fast", method)
     statistics = Statistics.of(image, noise)
     steps = plan(image, noise, "fast", statistics)
     with RowExecutor() as executor:
