@@ -59,18 +59,18 @@ class Effort:
 # Tiles begin at common multiples of all steps of a method: equal steps allow small tiles.
 _IMAGES = {
     "fast": Effort(
-        first=Grouping(6, 80, 9, 6),
-        searches=(Grouping(6, 48, 18, 6),),
+        first=Grouping(5, 80, 9, 5),
+        searches=(Grouping(5, 40, 18, 5),),
         noise_left=((0.5, 0.25, 0.0),),
-        coarse_colors=Grouping(6, 64, 18, 6),
+        coarse_colors=Grouping(5, 64, 18, 5),
         polished=True,
     ),
     "best": Effort(
-        first=Grouping(6, 80, 9, 5),
-        searches=(Grouping(5, 48, 24, 5), Grouping(6, 56, 24, 5), Grouping(7, 64, 24, 5)),
+        first=Grouping(5, 80, 9, 4),
+        searches=(Grouping(5, 40, 24, 4), Grouping(6, 56, 24, 4), Grouping(7, 72, 24, 4)),
         noise_left=((0.65, 0.5), (0.35, 0.2), (0.1, 0.0)),
         final_pass=Grouping(12, 64, 24, 8),
-        coarse_colors=Grouping(6, 64, 24, 5),
+        coarse_colors=Grouping(5, 64, 24, 4),
     ),
 }
 

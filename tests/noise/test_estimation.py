@@ -303,7 +303,7 @@ def test_shift_by_one_pixel_hardly_matters(name, kernel):
         return rms(ours[1:, 1:] - other[:-1, :-1])
 
     blind = difference(None)
-    assert blind < 1
+    assert blind < 1.1
     assert blind < difference(estimate_noise(parts[0], channel_axis=axis)) + 0.3
 
 
