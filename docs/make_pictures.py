@@ -134,7 +134,7 @@ def draw_tile():
     image = np.tile(nnk_image.standard_image("camera_512"), (6, 6))[:TILED, :TILED]
     noisy = image + np.random.default_rng(0).normal(0, 30, image.shape).astype(np.float32)
     reach = METHODS["fast"].reach(image.shape, 1, None)
-    plan = cut(image.shape, largest_side(image.shape, reach, TILED**2 // 2), reach)
+    plan = cut(image.shape, largest_side(image.shape, reach, TILED**2 // 2, 1), reach)
     tile = next(t for t in plan if min(a.start for a in t.padded))  # the first with all its border
     clean = nnk_image.denoise(noisy[tile.padded], 30)[tile.inside]
     figure = Figure(figsize=(12, 4.6), layout="constrained")
