@@ -61,10 +61,10 @@ def denoise(
         unless masked, and equal everywhere for method 'sgw'. A `NoiseModel` describes Poisson,
         correlated, or row and column noise. Default: estimated, see Notes.
     method : {'fast', 'best', 'sgw'}
-        'fast' (default) and 'best' filter groups of similar patches; 'best' takes five to nine
-        times as long, and three times for volumes, for 0.1 to 0.2 dB. 'sgw' links each pixel to
-        similar ones nearby and keeps only the smooth part of the image on this graph, the 3 lowest
-        of 7 spectral graph wavelet bands.
+        'fast' (default) and 'best' filter groups of similar patches; 'best' takes four to nine
+        times as long, three times for volumes, and is mostly 0.1 to 0.2 dB better. 'sgw' links each
+        pixel to similar ones nearby and keeps only the smooth part of the image on this graph, the
+        3 lowest of 7 spectral graph wavelet bands.
     channel_axis : int, optional
         Axis of the channels, such as -1 for RGB. Default: the image has no channels. Constant
         channels, such as alpha, are returned unchanged; if all others are equal, as in a gray image

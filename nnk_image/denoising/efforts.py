@@ -45,7 +45,8 @@ class Effort:
     noise_left: tuple[tuple[float, ...], ...]
     """In the working image after each pass of each search, relative to sigma; the last is 0."""
     coarse_colors: Grouping
-    """For the colors at half size and below; in images also at full size, unless noise is white."""
+    """For the colors at half size and below; in images with correlated noise also at full size,
+    unless `light`."""
     final_pass: Grouping | None = None
     """If noise is white, one more pass is made on the noisy image itself, in these groups. Its
     result is averaged with that of the other passes where the image is not flat."""
@@ -56,7 +57,8 @@ class Effort:
     colors, and for the luminance where the image has no detail finer than half size."""
 
 
-# Tiles begin at common multiples of all steps of a method: equal steps allow small tiles.
+# Tiles begin at common multiples of all steps of a method: equal steps, or steps that divide each
+# other, allow small tiles.
 _IMAGES = {
     "fast": Effort(
         first=Grouping(5, 80, 9, 5),

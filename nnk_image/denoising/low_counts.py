@@ -70,14 +70,13 @@ def rounds_for(method, counts, axes=2):
     """Return the rounds for `effective_counts`; only 'fast' and 'best' take more than one."""
     if method == "sgw" or counts >= (_ENOUGH if axes == 2 else _ENOUGH_IN_VOLUMES):
         return [Round(method)]
-    at_half = Round("fast", 2)
     if counts >= _FEW and axes > 2:
         before, last = _SHARES_IN_VOLUMES
-        return [at_half, Round("fast", 1, before), Round(method, 1, last)]
+        return [Round("fast", 2), Round("fast", 1, before), Round(method, 1, last)]
     last = Round(method, 1, float(np.clip(_SHARE * counts**_POWER, _LEAST_SHARE, _MOST_SHARE)))
     if counts >= _FEW:
-        return [at_half, last]
-    return [Round("fast", 4), at_half._replace(share=0.6), last]
+        return [Round("fast", 2), last]
+    return [Round("fast", 4), Round("fast", 2, 0.6), last]
 
 
 class PoissonUnits:

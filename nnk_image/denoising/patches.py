@@ -17,16 +17,17 @@ from nnk_image.denoising.efforts import COLOR_NOISE_LEFT, effort
 from nnk_image.denoising.method import Method
 from nnk_image.denoising.patch_filter import PASS_ROWS, PatchGroups, search_reach
 
-LEAST_SIDE, _LEAST_SIDE_OF_VOLUMES = 32, 8
-"""Shortest side, in pixels, of images and of volumes with enough patches at half size to help."""
+_LEAST_SIDE, _LEAST_SIDE_OF_VOLUMES = 32, 8
+"""Shortest side, in pixels, of images and of volumes that are denoised at half size; smaller ones
+have too few patches there."""
 
 _HALF_SIZE_WEIGHT = 0.5
 """Weight of the half-size result in the luminance, times the `coarseness` of the noise; in colors
 it is 1. Values from 0 to 1 differ by at most 0.2 dB."""
 
 _COARSE_NOISE = 0.3
-"""The `coarseness` of the noise above which 'fast' finds groups for the luminance only once: the
-half-size result leaves little noise in the image they are found in."""
+"""The `coarseness` of the noise above which 'fast' finds groups for the luminance of color images
+only once: the half-size result leaves little noise in the image they are found in."""
 
 _COARSE_COLORS = 0.5
 """The `coarseness` of the colors' noise above which they need no first estimate and only one pass
@@ -58,8 +59,7 @@ def denoise(name, image, noise, statistics, executor):
     """Denoise an `Image` with unit noise; see `Method`."""
     settings = effort(name, len(image.shape), image.channels)
     noisy = to_opponent(image.pixels, noise.opponent)
-    gains = _gains_at_half_size(image.shape, image.channels, noise.is_white)
-    run = _Denoising(settings, gains, statistics.spacing, executor)
+    run = _Denoising(settings, image.channels, statistics.spacing, executor)
     luminance, groups = run.luminance(noisy[:1], noise.of_channels(slice(1)))
     if noisy.ndim == 3 and (settings.polished or not noise.is_white):
         luminance = graph_smoothing.polish(luminance, executor)
@@ -72,14 +72,11 @@ def denoise(name, image, noise, statistics, executor):
 
 
 class _Denoising:
-    """Denoises channels (C, H, W) with unit noise, with the settings of an `Effort`.
+    """Denoises an image of `channels` with unit noise, with the settings of an `Effort`."""
 
-    If it `gains_at_half_size`, an image is denoised at half size first.
-    """
-
-    def __init__(self, settings, gains_at_half_size, spacing, executor):
-        self._settings, self._spacing, self._executor = settings, spacing, executor
-        self._gains_at_half_size = gains_at_half_size
+    def __init__(self, settings, channels, spacing, executor):
+        self._settings, self._channels = settings, channels
+        self._spacing, self._executor = spacing, executor
 
     def luminance(self, noisy, noise, halvings=1):
         """Return a denoised channel (1, H, W), and the groups of its last search."""
@@ -139,7 +136,9 @@ class _Denoising:
         return _merged(pilot, half, 1)
 
     def _half_size(self, noisy, noise, halvings):
-        return _HalfSize.of(noisy, noise) if halvings and self._gains_at_half_size else None
+        """Return the `_HalfSize`, or None if the image is not denoised at half size."""
+        wanted = halvings and _has_half_size(noisy.shape[1:], self._channels, noise.is_white)
+        return _HalfSize.of(noisy, noise) if wanted else None
 
     def _groups(self, image, noise, grouping, noisy=False):
         groups = PatchGroups(image.shape, grouping, self._spacing)
@@ -166,18 +165,21 @@ class _HalfSize:
 
     @classmethod
     def of(cls, noisy, noise):
-        """Return the half-size channels, or None if they would be too small."""
-        shape = noisy.shape[1:]
-        if min(shape) < (LEAST_SIDE if len(shape) == 2 else _LEAST_SIDE_OF_VOLUMES):
-            return None
-        halved, levels = noise.halved(shape)
-        levels = levels.reshape(-1, *(1,) * len(shape)).astype(noisy.dtype)
+        """Return the half-size channels."""
+        halved, levels = noise.halved(noisy.shape[1:])
+        levels = levels.reshape(-1, *(1,) * (noisy.ndim - 1)).astype(noisy.dtype)
         return cls(halve(noisy) / levels, levels, halved)
 
 
-def _gains_at_half_size(shape, channels, white):
-    """Return False for color images with white noise, which gain 0.01 dB for 16 % of the time."""
-    return len(shape) > 2 or channels == 1 or not white
+def _has_half_size(shape, channels, white):
+    """Return whether an image is also denoised at half size.
+
+    It is not if too few patches would be left to help, nor in color with white noise, where it
+    would gain 0.01 dB for 16 % more time.
+    """
+    if len(shape) > 2:
+        return min(shape) >= _LEAST_SIDE_OF_VOLUMES
+    return min(shape) >= _LEAST_SIDE and (channels == 1 or not white)
 
 
 def _rest_and_detail(channels, half):
@@ -225,11 +227,10 @@ def _corrected(channels, half, weight=1):
 
 
 def _progress_units(name, shape, channels, white):
-    """Return the most that may be needed: fewer passes if noise is coarse, and 'fast' is light."""
+    """Return the most that may be needed; coarse noise takes fewer passes in color."""
     settings = effort(name, len(shape), channels)
     is_image = len(shape) == 2
-    has_half = not is_image or min(shape) >= LEAST_SIDE
-    has_half = has_half and _gains_at_half_size(shape, channels, white)
+    has_half = _has_half_size(shape, channels, white)
     half = has_half * math.prod(half_shape(shape)[:-1]) / math.prod(shape[:-1])
     luminance = 2 + sum(1 + len(left) for left in settings.noise_left)
     luminance += 2 * (settings.final_pass is not None and white)
