@@ -14,6 +14,7 @@ from dataclasses import is_dataclass
 from itertools import pairwise
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
 from child import python
 
@@ -52,6 +53,7 @@ PUBLIC |= {f"plotting.{name}": getattr(plotting, name) for name in PLOTS}
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples_run(name):
+    plt.close("all")  # plots go to the current axes, which another test may have left
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert result.failed == 0
 
