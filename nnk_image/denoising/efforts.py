@@ -44,34 +44,24 @@ class Effort:
     searches: tuple[Grouping, ...]  # later ones, each on the result so far; colors use the last
     noise_left: tuple[tuple[float, ...], ...]
     """In the working image after each pass of each search, relative to sigma; the last is 0."""
-    coarse_colors: Grouping
-    """For the colors at half size and below; in images with correlated noise also at full size,
-    unless `light`."""
-    final_pass: Grouping | None = None
-    """If noise is white, one more pass is made on the noisy image itself, in these groups. Its
-    result is averaged with that of the other passes where the image is not flat."""
+    coarse_colors: Grouping  # of the colors at half size and below
     polished: bool = False  # smooth the luminance of images on its NNK graph even if noise is white
-    light: bool = False
-    """Saves time after denoising at half size. If noise is coarse, the luminance gets one pass, in
-    the groups of the first estimate, which the colors use too. Every second group is used for the
-    colors, and for the luminance where the image has no detail finer than half size."""
 
 
 # Tiles begin at common multiples of all steps of a method: equal steps, or steps that divide each
 # other, allow small tiles.
 _IMAGES = {
     "fast": Effort(
-        first=Grouping(5, 80, 9, 5),
+        first=Grouping(5, 64, 7, 5),
         searches=(Grouping(5, 40, 18, 5),),
         noise_left=((0.5, 0.25, 0.0),),
         coarse_colors=Grouping(5, 64, 18, 5),
         polished=True,
     ),
     "best": Effort(
-        first=Grouping(5, 80, 9, 4),
-        searches=(Grouping(5, 40, 24, 4), Grouping(6, 56, 24, 4), Grouping(7, 72, 24, 4)),
-        noise_left=((0.65, 0.5), (0.35, 0.2), (0.1, 0.0)),
-        final_pass=Grouping(12, 64, 24, 8),
+        first=Grouping(5, 64, 7, 4),
+        searches=(Grouping(5, 40, 24, 4), Grouping(7, 64, 24, 4)),
+        noise_left=((0.65, 0.35), (0.1, 0.0)),
         coarse_colors=Grouping(5, 64, 24, 4),
     ),
 }
@@ -108,7 +98,7 @@ def effort(name, axes, channels):
     """Return the settings of a method for an image with these numbers of axes and of channels."""
     settings = (_IMAGES, _VOLUMES, _SEQUENCES_OF_VOLUMES)[axes - 2][name]
     if name == "fast" and axes == 2 and channels > 1:  # an average of channels has less noise
-        return replace(settings, noise_left=((0.3, 0.0),), light=True, polished=False)
+        return replace(settings, noise_left=((0.3, 0.0),))
     return settings
 
 

@@ -72,25 +72,23 @@ class PatchGroups:
             counts_as=PASS_ROWS * math.prod(self.shape[:-1]),
         )
 
-    def keep(self, where=None, share=1, elsewhere=0):
-        """Choose the groups to filter, by the center of their reference patch.
+    def keep(self, where=None, every_second=False):
+        """Choose the groups to filter: all, or `every_second`, as the white fields of a chessboard.
 
-        Where `where` is True, by default everywhere, `share` of the groups is kept, of the others
-        `elsewhere`: 1 is all, 0 none, 0.5 every second one, as the white fields of a chessboard.
+        If `where` is given, only those are kept whose reference patch has its center there.
         """
         grid = *self._grid, self.columns
-        shape = tuple(len(positions) for positions in grid)
-        kept = {0: False, 0.5: sum(np.indices(shape, sparse=True)) % 2 == 0, 1: True}
-        wanted = kept[share]
+        kept = np.full([len(positions) for positions in grid], True)
+        if every_second:
+            kept = sum(np.indices(kept.shape, sparse=True)) % 2 == 0
         if where is not None:
             sides = zip(grid, self.patch, strict=True)
-            centers = np.ix_(*(positions + side // 2 for positions, side in sides))
-            wanted = np.where(where[centers], wanted, kept[elsewhere])
-        self.core.keep(np.broadcast_to(wanted, shape).reshape(len(self.lines), -1))
+            kept &= where[np.ix_(*(positions + side // 2 for positions, side in sides))]
+        self.core.keep(kept.reshape(len(self.lines), -1))
 
     def first_estimate(self, noisy, noise, executor, where=None, rest=None):
         """Return the first estimate of noisy channels (C, H, W); see `keep` and `filter`."""
-        self.keep(where, share=0.5)  # a rough estimate is enough for the passes that follow
+        self.keep(where, every_second=True)  # a rough estimate is enough for the passes that follow
         estimate, _ = self.filter(noisy, noisy, noisy, noise, executor, first=True, rest=rest)
         self.keep()
         return estimate

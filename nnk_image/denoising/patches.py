@@ -21,14 +21,6 @@ _LEAST_SIDE, _LEAST_SIDE_OF_VOLUMES = 32, 8
 """Shortest side, in pixels, of images and of volumes that are denoised at half size; smaller ones
 have too few patches there."""
 
-_HALF_SIZE_WEIGHT = 0.5
-"""Weight of the half-size result in the luminance, times the `coarseness` of the noise; in colors
-it is 1. Values from 0 to 1 differ by at most 0.2 dB."""
-
-_COARSE_NOISE = 0.3
-"""The `coarseness` of the noise above which 'fast' finds groups for the luminance of color images
-only once: the half-size result leaves little noise in the image they are found in."""
-
 _COARSE_COLORS = 0.5
 """The `coarseness` of the colors' noise above which they need no first estimate and only one pass
 after those at half size. With 0.3, up to 0.3 dB would be lost; photographs have 0.6 to 0.7."""
@@ -40,11 +32,7 @@ _DETAIL_LIMITS = (0.5, 1.5)
 the latter times `coarseness`. Colors are taken from half size below the first limit, from full size
 above the second. Results with (0.2, 0.8) or (0.6, 1.2) differ by at most 0.03 dB."""
 
-_BOX = 9  # side, in pixels, of boxes in which detail and the variance of the image are averaged
-
-_FLAT_VARIANCE = 0.02
-"""Variance of the denoised image in a box, in units of the noise's, below which `final_pass` has
-less weight. With full weight, the noise that it leaves costs up to 7 dB in smooth pictures."""
+_BOX = 9  # side, in pixels, of boxes in which detail is averaged
 
 _DOUBLE_REACH = 4  # of the interpolation from half size to full size, in pixels of the latter
 
@@ -85,60 +73,44 @@ class _Denoising:
         if half is not None:
             half.denoised = self.luminance(half.noisy, half.noise, halvings - 1)[0]
         groups = self._groups(_corrected(noisy, half)[0], noise, settings.first, noisy=half is None)
-        if settings.light and half is not None and half.coarseness > _COARSE_NOISE:
-            rest, fine = _rest_and_detail(noisy, half)
-            estimate = groups.first_estimate(noisy, noise, self._executor, fine == 1, rest)
-            groups.keep(fine == 1, elsewhere=0.5)
-            estimate = _corrected(estimate, half)
-            pilot, _ = self._passes(groups, noisy, noisy, estimate, noise, (0.0,))
-            return _merged(pilot, half, _HALF_SIZE_WEIGHT), groups
         pilot = _corrected(groups.first_estimate(noisy, noise, self._executor), half)
         found_on, work = pilot, noisy
         for grouping, left in zip(settings.searches, settings.noise_left, strict=True):
             groups = self._groups(found_on[0], noise, grouping)
             pilot, work = self._passes(groups, noisy, work, pilot, noise, left)
             found_on = work
-        if settings.final_pass is not None and noise.is_white:
-            larger = self._groups(pilot[0], noise, settings.final_pass)
-            other, _ = self._passes(larger, noisy, noisy, pilot, noise, (0.0,))
-            variance = _box_means(pilot[0] ** 2) - _box_means(pilot[0]) ** 2
-            pilot = pilot + np.clip(variance / _FLAT_VARIANCE, 0, 1) / 2 * (other - pilot)
-        return _merged(pilot, half, _HALF_SIZE_WEIGHT), groups
+        return _merged(pilot, half), groups
 
     def colors(self, noisy, noise, luminance, groups, halvings=_HALVINGS):
         """Return denoised colors (C, H, W), given the denoised luminance and groups found on it."""
-        grouping = self._settings.coarse_colors
         half = self._half_size(noisy, noise, halvings)
         if half is not None:
             smaller = halve(luminance)
-            found = self._groups(smaller[0], half.noise, grouping)
+            found = self._groups(smaller[0], half.noise, self._settings.coarse_colors)
             half.denoised = self.colors(half.noisy, half.noise, smaller, found, halvings - 1)
-        rest, fine = _rest_and_detail(noisy, half)
-        # Colors at half size ignore `fine`, which only images with correlated noise have.
-        only_fine_detail = fine is not None and halvings == _HALVINGS
-        if only_fine_detail and not self._settings.light:
-            groups = self._groups(luminance[0], noise, grouping)
-        where = fine > 0 if only_fine_detail else None
-        if only_fine_detail and half.coarseness > _COARSE_COLORS:
+        # At half size, colors are filtered everywhere.
+        rest, fine = _rest_and_detail(noisy, half) if halvings == _HALVINGS else (None, None)
+        where = None if fine is None else fine > 0
+        if fine is not None and half.coarseness > _COARSE_COLORS:
             pilot, left = rest + fine * (noisy - rest), (0.0,)
         else:
             pilot = groups.first_estimate(noisy, noise, self._executor, where, rest)
             left = COLOR_NOISE_LEFT
-        groups.keep(where, share=0.5 if self._settings.light and fine is not None else 1)
+        groups.keep(where, every_second=not noise.is_white)
         if half is not None:  # the coarser the noise, the less reliable fine detail
             pilot *= pilot.dtype.type(1 - half.coarseness)
             pilot = _corrected(pilot, half)
         pilot, _ = self._passes(groups, noisy, noisy, pilot, noise, left)
-        if only_fine_detail:
+        if fine is not None:
             pilot -= rest
             pilot *= fine
             pilot += rest
-        return _merged(pilot, half, 1)
+        return _merged(pilot, half)
 
     def _half_size(self, noisy, noise, halvings):
         """Return the `_HalfSize`, or None if the image is not denoised at half size."""
         wanted = halvings and _has_half_size(noisy.shape[1:], self._channels, noise.is_white)
-        return _HalfSize.of(noisy, noise) if wanted else None
+        return _HalfSize(noisy, noise) if wanted else None
 
     def _groups(self, image, noise, grouping, noisy=False):
         groups = PatchGroups(image.shape, grouping, self._spacing)
@@ -158,17 +130,12 @@ class _HalfSize:
     the noise: 0 for white noise, near 1 for very coarse noise.
     """
 
-    def __init__(self, noisy, levels, noise):
-        self.noisy, self.levels, self.noise = noisy, levels, noise
-        self.coarseness = max(0.0, 1 - 1 / float(np.mean(levels**2)))
-        self.denoised = None
-
-    @classmethod
-    def of(cls, noisy, noise):
-        """Return the half-size channels."""
+    def __init__(self, noisy, noise):
         halved, levels = noise.halved(noisy.shape[1:])
-        levels = levels.reshape(-1, *(1,) * (noisy.ndim - 1)).astype(noisy.dtype)
-        return cls(halve(noisy) / levels, levels, halved)
+        self.levels = levels.reshape(-1, *(1,) * (noisy.ndim - 1)).astype(noisy.dtype)
+        self.noisy, self.noise = halve(noisy) / self.levels, halved
+        self.coarseness = max(0.0, 1 - 1 / float(np.mean(self.levels**2)))
+        self.denoised = None
 
 
 def _has_half_size(shape, channels, white):
@@ -210,9 +177,13 @@ def _box_means(plane):
     return correlate1d(correlate1d(plane, box, 0), box, 1)
 
 
-def _merged(channels, half, weight):
-    """Return channels merged with the denoised `half`, with weight `weight` times coarseness."""
-    return channels if half is None else _corrected(channels, half, half.coarseness * weight)
+def _merged(channels, half):
+    """Return channels of an image moved towards the denoised `half`, with weight `coarseness`.
+
+    Volumes do not change: the result at half size, from fewer patches, would cost up to 0.5 dB.
+    """
+    is_image = channels.ndim == 3
+    return _corrected(channels, half, half.coarseness) if half and is_image else channels
 
 
 def _corrected(channels, half, weight=1):
@@ -233,12 +204,10 @@ def _progress_units(name, shape, channels, white):
     has_half = _has_half_size(shape, channels, white)
     half = has_half * math.prod(half_shape(shape)[:-1]) / math.prod(shape[:-1])
     luminance = 2 + sum(1 + len(left) for left in settings.noise_left)
-    luminance += 2 * (settings.final_pass is not None and white)
     units = luminance * (1 + half)
     if channels > 1:
         passes = 1 + len(COLOR_NOISE_LEFT)
         units += passes
-        units += is_image and has_half and not settings.light  # another search
         units += (1 + passes) * half * (1 + half)
     units *= PASS_ROWS
     if is_image and (settings.polished or not white):
@@ -256,12 +225,9 @@ def _reach(name, shape, channels, spacing=None):
 
     def of_searches(shape):
         groupings = settings.first, *settings.searches
-        pairs = list(zip(groupings, (1, *map(len, settings.noise_left)), strict=True))
-        reach = Reach.none(len(shape))
-        if settings.final_pass is not None:
-            pairs.append((settings.final_pass, 1))
-            reach += Reach((_BOX // 2,) * 2, (1, 1))
-        return sum((search_reach(shape, *pair, spacing) for pair in pairs), reach)
+        pairs = zip(groupings, (1, *map(len, settings.noise_left)), strict=True)
+        reaches = (search_reach(shape, *pair, spacing) for pair in pairs)
+        return sum(reaches, Reach.none(len(shape)))
 
     def of_colors(shape):
         return search_reach(shape, settings.coarse_colors, 3, spacing)
