@@ -96,7 +96,7 @@ class _Denoising:
         else:
             pilot = groups.first_estimate(noisy, noise, self._executor, where, rest)
             left = COLOR_NOISE_LEFT
-        groups.keep(where, every_second=not noise.is_white)
+        groups.keep(where, every_second=noisy.ndim == 3 and not noise.is_white)
         if half is not None:  # the coarser the noise, the less reliable fine detail
             pilot *= pilot.dtype.type(1 - half.coarseness)
             pilot = _corrected(pilot, half)
@@ -180,7 +180,7 @@ def _box_means(plane):
 def _merged(channels, half):
     """Return channels of an image moved towards the denoised `half`, with weight `coarseness`.
 
-    Volumes do not change: the result at half size, from fewer patches, would cost up to 0.5 dB.
+    Volumes do not change: that would cost up to 0.7 dB, because few patches are left at half size.
     """
     is_image = channels.ndim == 3
     return _corrected(channels, half, half.coarseness) if half and is_image else channels
@@ -239,8 +239,6 @@ def _reach(name, shape, channels, spacing=None):
         whole += graph_smoothing.REACH
     if channels > 1:
         coarse = of_colors(half) + doubling + of_colors(half_shape(half)).at_half_size()
-        groupings = settings.searches[-1], settings.coarse_colors
-        widest = max(groupings, key=lambda grouping: 2 * grouping.radius + grouping.patch)
-        last = search_reach(shape, widest, 1 + len(COLOR_NOISE_LEFT), spacing)
+        last = search_reach(shape, settings.searches[-1], 1 + len(COLOR_NOISE_LEFT), spacing)
         whole += last + doubling + coarse.at_half_size()
     return whole
