@@ -54,8 +54,8 @@ def draw_photographs(data_set):
             ax.plot(*place, "o", ms=11, mew=2, color=color, mfc=color if blind else "white")
             best = max(float(other[data_set]) for row, other in rows if row == name)
             label = f"{name}, blind" if blind else SHORT.get(name, name)
-            side = 1 if place[0] < 20 else -1
-            way = 1 if side < 0 or (name in OURS and decibels == best) else -1
+            side = -1 if name == "fast" or place[0] > 20 else 1  # 'fast' is left of 'best'
+            way = 1 if place[0] > 20 or (name in OURS and decibels == best) else -1
             align = {"ha": ("left", "right")[side < 0], "va": ("bottom", "top")[way < 0]}
             _label(ax, label, place, (5 * side, 8 * way), color=color, **align)
     ax.set_xscale("log")
@@ -77,9 +77,7 @@ def draw_white_noise():
         color = OURS.get(name, "dimgray")
         ax.plot([int(sigma) for sigma in sigmas], gains, "o-", ms=7, lw=2, color=color)
         label = "NLM" if "non-local" in name else name
-        align = {"sgw": "bottom", "fast": "bottom", "NLM": "top", "BM3D": "top"}.get(
-            label, "center"
-        )
+        align = {"best": "bottom", "sgw": "bottom"}.get(label, "top")
         place = int(sigmas[-1]), gains[-1]
         _label(ax, label, place, (8, 0), color=color, ha="left", va=align)
     ax.set_xticks([10, 15, 25, 50], ["10", "15", "25", "50"])
