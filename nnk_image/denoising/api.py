@@ -62,7 +62,7 @@ def denoise(
         correlated, or row and column noise. Default: estimated, see Notes.
     method : {'fast', 'best', 'sgw'}
         'fast' (default) and 'best' filter groups of similar patches; 'best' takes three to five
-        times as long, three times for volumes, and is mostly 0.1 to 0.2 dB better. 'sgw' links each
+        times as long, three times for volumes, and is mostly about 0.1 dB better. 'sgw' links each
         pixel to similar ones nearby and keeps only the smooth part of the image on this graph, the
         3 lowest of 7 spectral graph wavelet bands.
     channel_axis : int, optional

@@ -41,11 +41,13 @@ class Effort:
     """The searches and passes of a patch method."""
 
     first: Grouping  # of the first estimate
-    searches: tuple[Grouping, ...]  # later ones, each on the result so far; colors use the last
+    searches: tuple[Grouping, ...]
+    """Later ones, each on the result so far; colors at full size use the last."""
     noise_left: tuple[tuple[float, ...], ...]
     """In the working image after each pass of each search, relative to sigma; the last is 0."""
     coarse_colors: Grouping  # of the colors at half size and below
-    polished: bool = False  # smooth the luminance of images on its NNK graph even if noise is white
+    polished: bool = False
+    """Smooth the luminance of images on its NNK graph even if the noise is white."""
 
 
 # Tiles begin at common multiples of all steps of a method: equal steps, or steps that divide each
@@ -98,7 +100,7 @@ def effort(name, axes, channels):
     """Return the settings of a method for an image with these numbers of axes and of channels."""
     settings = (_IMAGES, _VOLUMES, _SEQUENCES_OF_VOLUMES)[axes - 2][name]
     if name == "fast" and axes == 2 and channels > 1:  # an average of channels has less noise
-        return replace(settings, noise_left=((0.3, 0.0),))
+        return replace(settings, searches=(Grouping(5, 48, 18, 5),), noise_left=((0.3, 0.0),))
     return settings
 
 

@@ -73,9 +73,9 @@ class PatchGroups:
         )
 
     def keep(self, where=None, every_second=False):
-        """Choose the groups to filter: all, or `every_second`, as the white fields of a chessboard.
+        """Choose the groups to filter: all, or `every_second`, like a chessboard's white squares.
 
-        If `where` is given, only those are kept whose reference patch has its center there.
+        If `where` is given, keep only groups whose reference patch has its center there.
         """
         grid = *self._grid, self.columns
         kept = np.full([len(positions) for positions in grid], True)

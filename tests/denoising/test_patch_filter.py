@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from patches import aggregate, all_groups, box_at, candidates_of, patches_at
 from pictures import assert_same_everywhere, psnr
+from scipy.ndimage import correlate1d
 
 import nnk_image
 from nnk_image import denoise
@@ -238,6 +239,21 @@ def test_members_are_nearest_after_subtracting_the_expected_noise():
 def test_small_images_lose_their_noise(method, shape):
     noise = np.random.default_rng(1).normal(0, 9, shape)
     assert denoise(50 + noise, 9, method=method).std() < 1
+
+
+@pytest.mark.parametrize(("shape", "kernel"), [((30, 120), (1, 2, 1)), ((64, 64), (-1, 4, -1))])
+def test_no_pixel_stays_noisy_in_color(shape, kernel):
+    """No group may be left out where no half-size result fills the gaps between groups.
+
+    There is none in small images, nor where halving does not raise the level of the noise.
+    """
+    kernel = np.array(kernel) / np.linalg.norm(kernel)
+    noise = np.random.default_rng(5).normal(0, 10, (*shape, 3))
+    for axis in (0, 1):
+        noise = correlate1d(noise, kernel, axis, mode="wrap")
+    along = np.correlate(kernel, kernel, "full")
+    model = nnk_image.NoiseModel([10.0] * 3, correlation=np.outer(along, along))
+    assert abs(denoise(100 + noise, model, channel_axis=-1) - 100).max() < 15
 
 
 def test_strong_structure_is_kept():
