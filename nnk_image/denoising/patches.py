@@ -158,8 +158,8 @@ def _rest_and_detail(channels, half):
     """Return the result of `half`, interpolated, and where the image has finer detail.
 
     The detail, (H, W), is 0 where `halve` loses nothing but noise, and 1 where it loses detail; see
-    `_DETAIL_LIMITS`. Both are None for volumes, for noise that halving does not
-    raise, and if `half` is None.
+    `_DETAIL_LIMITS`. Both are None for volumes, for noise that halving does not raise, and if
+    `half` is None.
     """
     if half is None or channels.ndim > 3 or half.coarseness == 0:
         return None, None
@@ -205,7 +205,6 @@ def _corrected(channels, half, weight=1):
 def _progress_units(name, shape, channels, white):
     """Return the most that may be needed; coarse noise takes fewer passes in color."""
     settings = effort(name, len(shape), channels)
-    is_image = len(shape) == 2
     has_half = _has_half_size(shape, channels, white)
     half = has_half * math.prod(half_shape(shape)[:-1]) / math.prod(shape[:-1])
     luminance = 2 + sum(1 + len(left) for left in settings.noise_left)
@@ -215,7 +214,7 @@ def _progress_units(name, shape, channels, white):
         units += passes
         units += (1 + passes) * half * (1 + half)
     units *= PASS_ROWS
-    if is_image and (settings.polished or not white):
+    if len(shape) == 2 and (settings.polished or not white):
         units += graph_smoothing.SWEEPS
     return units
 

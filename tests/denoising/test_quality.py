@@ -88,7 +88,7 @@ def test_neighborhoods_make_a_better_graph_than_pixels():
     [
         *[("sgw", 1, *row) for row in [(10, 32.5), (15, 30.4), (25, 27.8), (50, 24.2)]],
         *[("fast", 1, *row) for row in [(10, 34.2), (25, 29.5), (50, 26.2)]],
-        *[("best", 3, *row) for row in [(25, 29.02), (50, 25.84)]],
+        *[("best", 3, *row) for row in [(25, 29.04), (50, 25.84)]],
     ],
 )
 def test_mean_psnr_on_set12(method, step, sigma, least):
@@ -146,7 +146,7 @@ def test_best_is_better_than_fast_on_a_flat_image(sigma):
     clean = 120 + np.sin(3 * x) * np.cos(2 * y)
     image = clean + np.random.default_rng(4).normal(0, sigma, clean.shape)
     fast, best = (psnr(clean, denoise(image, sigma, method=m)) for m in ("fast", "best"))
-    assert best > fast + 0.5
+    assert best > fast + 1
 
 
 def test_color_is_denoised_better_jointly_than_by_channel():
