@@ -21,7 +21,7 @@ from nnk_image.base.parallel import one_blas_thread, progress_of_part
 from nnk_image.denoising.bias import remove_bias
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_image, with_strength
-from nnk_image.denoising.residual import only_noise_removed, structure_removed
+from nnk_image.denoising.residual import checked_residual, is_noise
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.clipping import Extremes, unclip
 from nnk_image.noise.defects import without_defects
@@ -222,14 +222,14 @@ def _without_estimated_noise(
         return noise, pixels
     # Noise that is clearly there may be stronger in structured areas, if these are brighter.
     clear = trust > CLEAR or any(noise.gain)
-    structure = structure_removed(image, pixels, noise if clear else None)
-    if only_noise_removed(image, pixels, noise, structure):
+    if checked_residual(image, pixels, noise, even=not clear).is_noise:
         return noise, pixels
     if noise.correlation is not None:
         noise, _ = estimated_noise(image, correlated=False)
         pixels = without(noise)
-        # Texture was removed before, so `structure` would fail again; only the kurtosis decides.
-        if only_noise_removed(image, pixels, noise, structure=np.nan):
+        check = checked_residual(image, pixels, noise)
+        # Texture was removed before, so `structure` would fail again: the kurtosis decides.
+        if is_noise(np.nan, check.kurtosis, check.amount, noise):
             return noise, pixels
     noise = NoiseModel([0.0] * image.channels, rows=noise.rows, columns=noise.columns)
     return noise, without(noise)

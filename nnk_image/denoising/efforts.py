@@ -20,17 +20,10 @@ class Grouping:
 
         Steps never exceed patches, so that every pixel is covered.
         """
-        # In small images with equal spacing the search does not grow along the longer axis.
-        if len(shape) == 2 and spacing is None and not min(shape) < self.patch < max(shape):
-            patch, radius = min(self.patch, *shape), min(self.radius, max(shape))
-            return (patch,) * 2, (radius,) * 2, (min(self.step, patch),) * 2
         patch = fill(shape, self.patch, spacing)
         windows = fill(tuple(2 * n - 1 for n in shape), 2 * self.radius + 1, spacing)
-        if len(shape) == 2 and spacing is not None:  # equal for all patches: allows small tiles
-            step = tuple(map(min, fill(shape, self.step, spacing), patch))
-        else:
-            share = min(self.step, self.patch) / self.patch
-            step = tuple(max(1, round(share * side)) for side in patch)
+        share = min(self.step, self.patch) / self.patch
+        step = tuple(max(1, round(share * side)) for side in patch)
         # Slices far apart, too, have more similar patches than one slice alone.
         radius = (max(window // 2, min(1, n - 1)) for window, n in zip(windows, shape, strict=True))
         return patch, tuple(radius), step

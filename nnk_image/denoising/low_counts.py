@@ -9,8 +9,8 @@ more light had been recorded (L. Azzari, A. Foi, see `nnk_image.noise.stabilizat
 from typing import NamedTuple
 
 import numpy as np
-from scipy.ndimage import zoom
 
+from nnk_image.base.pyramid import double, halve
 from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.stabilization import Stabilizer
 
@@ -22,7 +22,6 @@ _SHARE, _POWER, _LEAST_SHARE, _MOST_SHARE = 0.37, 0.5, 0.2, 0.85
 ``_SHARE * counts ** _POWER``, given the counts per pixel, within these limits."""
 
 _SHARES_IN_VOLUMES = 0.65, 0.7  # the same in the last two rounds, for at least `_FEW` counts
-_CORRECTIONS = 3  # interpolations that are added, each of what the sums of blocks still lack
 _LEAST_GAIN = 1e-6  # relative to the read noise; smaller gains are raised to it
 
 
@@ -122,22 +121,17 @@ def keep_means(estimate, noisy, parameters, valid):
 
 
 def _sums(channel, side):
-    """Sum blocks of pixels; where the last block is incomplete, the channel is mirrored."""
-    if side == 1:
-        return channel
-    channel = np.pad(channel, [(0, -n % side) for n in channel.shape], mode="symmetric")
-    blocks = channel.reshape([part for n in channel.shape for part in (n // side, side)])
-    return blocks.sum(axis=tuple(range(1, blocks.ndim, 2)))
+    """Sum blocks of 2 x 2 or 4 x 4 pixels; where a side is odd, the last pixels count twice."""
+    while side > 1:
+        channel = halve(channel[None])[0] * channel.dtype.type(2 ** (channel.ndim / 2))
+        side //= 2
+    return channel
 
 
 def _interpolated(sums, side, shape):
-    """Return a smooth channel of `shape` whose blocks of pixels nearly have the given sums."""
+    """Return a smooth channel of `shape` whose blocks of pixels have the given sums."""
     if side == 1:
         return sums
-    left = sums / sums.dtype.type(side**sums.ndim)
-    total = 0
-    for _ in range(_CORRECTIONS):
-        part = zoom(left, side, order=3, mode="nearest", grid_mode=True)
-        total = total + part
-        left = left - _sums(part, side) / side**sums.ndim
-    return total[tuple(slice(n) for n in shape)]
+    between = tuple(-(-n // (side // 2)) for n in shape)
+    sums = double(sums[None] / sums.dtype.type(2 ** (sums.ndim / 2)), between)[0]
+    return _interpolated(sums, side // 2, shape)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.image import Image, check_image, filled, spatial_shape
+from nnk_image.base.image import Array, Bools, Floats, Image, check_image, filled, spatial_shape
 from nnk_image.noise.blocks import clipped_pixels, empty_pixels
 from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.given import given_noise
@@ -128,15 +128,45 @@ def check_residual(
     has_blocks = noisy.shape[-1] >= _SIDE
     spatial_shape(image, channel_axis, has_blocks, f"a last axis of at least {_SIDE} pixels")
     noise = None if sigma is None else given_noise(sigma, noisy)
-    structure = structure_removed(noisy, clean.pixels, noise)
-    kurtosis = kurtosis_removed(noisy, clean.pixels)
-    amount = amount_removed(noisy, clean.pixels, noise)
-    verdict = is_noise(structure, kurtosis, amount, noise) and not amount > _AMOUNT[1]
-    return ResidualCheck(structure, kurtosis, amount, verdict)
+    return checked_residual(noisy, clean.pixels, noise)
+
+
+def checked_residual(
+    image: Image, denoised: Array, noise: NoiseModel | None, even: bool = False
+) -> ResidualCheck:
+    """Return the `check_residual` of a checked image and (..., C) denoised pixels.
+
+    If `even`, `structure` compares blocks as if the noise had the same level everywhere.
+    """
+    shape = -1, image.shape[-1], image.channels
+    # Some blocks contain masked pixels, whose values must not matter.
+    given, result = (
+        filled(pixels, image.valid, image.substitutes).reshape(shape)
+        for pixels in (image.pixels, denoised)
+    )
+    after = _luminance(image, result)
+    variances, kurtosis = _moments(_blocks(_luminance(image, given) - after))
+    normal = kurtosis <= _MOST_OF_BLOCK
+    valid = None if image.valid is None else image.valid.reshape(shape[:2])
+    chosen = normal & (_blocks(_usable(given, valid)).mean(axis=1) >= _LEAST_USABLE)
+    expected = np.ones(len(variances))
+    if noise is not None and not even:
+        expected = _variances_of_blocks(result, noise)
+    structure = _structure(_blocks(after).var(axis=1)[chosen], variances[chosen], expected[chosen])
+    chosen = normal & (variances > 0)
+    if valid is not None:
+        chosen &= _blocks(valid).all(axis=1)
+    typical = float("nan")
+    if np.count_nonzero(chosen) >= _FEWEST:
+        typical = float(np.average(kurtosis[chosen], weights=variances[chosen]))
+    amount = _amount(image, denoised, noise)
+    return ResidualCheck(structure, typical, amount, is_noise(structure, typical, amount, noise))
 
 
 def is_noise(structure: float, kurtosis: float, amount: float, noise: NoiseModel | None) -> bool:
     """Return whether what was removed may be noise of this model alone; see `check_residual`."""
+    if amount > _AMOUNT[1]:
+        return False
     uncorrelated = noise is not None and not any(noise.neighbor_correlation())
     least, most = _KURTOSIS_OF_UNCORRELATED if uncorrelated else _KURTOSIS
     even, normal = structure <= _MOST_STRUCTURE, least <= kurtosis <= most
@@ -146,12 +176,6 @@ def is_noise(structure: float, kurtosis: float, amount: float, noise: NoiseModel
     checks = (structure, even), (kurtosis, normal)
     passed = [result for value, result in checks if not np.isnan(value)]
     return not passed or (any if uncorrelated else all)(passed)
-
-
-def only_noise_removed(image: Image, denoised, noise: NoiseModel, structure: float) -> bool:
-    """Return whether only noise was removed from a checked image, given the `structure`."""
-    amount = amount_removed(image, denoised, noise) if any(noise.gain) else float("nan")
-    return is_noise(structure, kurtosis_removed(image, denoised), amount, noise)
 
 
 def checked_pair(image, denoised, channel_axis, mask):
@@ -164,8 +188,8 @@ def checked_pair(image, denoised, channel_axis, mask):
     return replace(noisy, valid=clean.valid), clean
 
 
-def amount_removed(image: Image, denoised, noise: NoiseModel | None) -> float:
-    """Return `amount` for a checked image and (..., C) denoised pixels."""
+def _amount(image: Image, denoised: Array, noise: NoiseModel | None) -> float:
+    """Return `amount`, see `check_residual`."""
     if noise is None or noise.rician:
         return float("nan")
     inside = image.inside
@@ -179,26 +203,22 @@ def amount_removed(image: Image, denoised, noise: NoiseModel | None) -> float:
     return float(root_mean_square(removed) / expected) if expected > 0 else float("nan")
 
 
-def structure_removed(image: Image, denoised, noise: NoiseModel | None) -> float:
-    """Return `structure` for a checked image and (..., C) denoised pixels."""
-    noisy, filtered = _filled_pair(image, denoised)
-    before, after = _luminance(image, noisy), _luminance(image, filtered)
-    valid = None if image.valid is None else image.valid.reshape(before.shape)
-    varying = [c.max() > c.min() for c in np.moveaxis(noisy, -1, 0)]  # others are not clipped
-    usable = ~clipped_pixels(noisy[..., varying], valid).any(axis=(0, 1)) & ~empty_pixels(noisy)
-    if valid is not None:
-        usable &= valid
-    removed, kurtosis = _moments(_blocks(before) - _blocks(after))
-    chosen = (_blocks(usable).mean(axis=1) >= _LEAST_USABLE) & (kurtosis <= _MOST_OF_BLOCK)
-    structure, removed = _blocks(after)[chosen].var(axis=1), removed[chosen]
-    part = len(structure) // _PART
-    if len(structure) < _FEWEST:
+def _usable(pixels: Array, valid: Bools | None) -> Bools:
+    """Return (H, W), whether noisy pixels are neither masked nor clipped nor empty."""
+    varying = [c.max() > c.min() for c in np.moveaxis(pixels, -1, 0)]  # others are not clipped
+    clipped = clipped_pixels(pixels[..., varying], valid).any(axis=(0, 1))
+    usable = ~clipped & ~empty_pixels(pixels)
+    return usable if valid is None else usable & valid
+
+
+def _structure(contents: Floats, removed: Floats, expected: Floats) -> float:
+    """Return `structure`, given (n,) variances of what is in blocks, of what was removed from them,
+    and of their noise."""
+    part = len(contents) // _PART
+    if len(contents) < _FEWEST:
         return float("nan")
-    expected = np.ones(len(removed))
-    if noise is not None:
-        expected = _variances_of_blocks(filtered, noise)[chosen]
-        expected = np.maximum(expected, _LEAST_VARIANCE * (expected.mean() or 1.0))
-    order = np.argsort(structure, kind="stable")
+    expected = np.maximum(expected, _LEAST_VARIANCE * (expected.mean() or 1.0))
+    order = np.argsort(contents, kind="stable")
     strongest = removed[order[-part:]].mean() / expected[order[-part:]].mean()
     flattest = np.median(removed[order[:part]] / expected[order[:part]])
     return float(strongest / flattest) if flattest > 0 else float("nan")
@@ -216,35 +236,12 @@ def _variances_of_blocks(pixels, noise: NoiseModel):
     return ((sigmas / (sigmas.max() or 1.0)) ** 2).mean(axis=0)
 
 
-def kurtosis_removed(image: Image, denoised) -> float:
-    """Return `kurtosis` for a checked image and (..., C) denoised pixels."""
-    before, after = (_luminance(image, pixels) for pixels in _filled_pair(image, denoised))
-    removed = _blocks(before - after)
-    if image.valid is not None:
-        removed = removed[_blocks(image.valid.reshape(-1, image.shape[-1])).all(axis=1)]
-    variances, kurtosis = _moments(removed)
-    chosen = (variances > 0) & (kurtosis <= _MOST_OF_BLOCK)
-    if np.count_nonzero(chosen) < _FEWEST:
-        return float("nan")
-    return float(np.average(kurtosis[chosen], weights=variances[chosen]))
-
-
 def _moments(blocks):
     """Return the variance of each block, and its kurtosis, which is 0 if the block is constant."""
     squares = (blocks - blocks.mean(axis=1, keepdims=True)) ** 2
     variances = squares.mean(axis=1, keepdims=True)
     np.divide(squares, variances, out=squares, where=variances > 0)  # before they are squared
     return variances[:, 0], (squares * squares).mean(axis=1)
-
-
-def _filled_pair(image: Image, denoised):
-    """Return noisy and denoised pixels, (H, W, C), of a volume with its slices one below the other.
-
-    Blocks may contain some masked pixels, whose values must not matter.
-    """
-    shape = -1, image.shape[-1], image.channels
-    sources = image.valid, image.substitutes
-    return (filled(pixels, *sources).reshape(shape) for pixels in (image.pixels, denoised))
 
 
 def _luminance(image: Image, pixels):
