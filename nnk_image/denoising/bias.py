@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,16 +25,6 @@ _NEGLIGIBLE = 0.01  # a channel with less bias, in standard deviations of the no
 _BINS, _KNOTS = 32, 257  # of brightness: where skewness is measured, and knots of the correction
 _MOST_PIXELS = 1 << 16  # pixels measured, evenly spread over the image
 _TINY = 1e-12  # avoids divisions by 0; values are relative to the largest
-
-
-class Removed(NamedTuple):
-    """Noise removed from one channel, in B bins of brightness; the image's largest value is 1."""
-
-    means: npt.NDArray[np.float64]  # of the denoised values
-    deviations: npt.NDArray[np.float64]  # standard deviation of what was removed
-    skewness: npt.NDArray[np.float64]  # of what was removed
-    clipped: npt.NDArray[np.float64]  # share of clipped pixels
-    pixels: npt.NDArray[np.float64]  # number of pixels
 
 
 def correct_bias(
@@ -119,21 +108,27 @@ def remove_bias(image, pixels):
     if size == 0:
         return
     extremes = Extremes.of(noisy)
-    chosen = np.linspace(0, len(noisy) - 1, min(len(noisy), _MOST_PIXELS)).astype(int)
+    limits, clipped = extremes.values / size, extremes.clipped / size
+    bins = min(_BINS, len(noisy))
+    number = bins * (min(len(noisy), _MOST_PIXELS) // bins)
+    chosen = np.linspace(0, len(noisy) - 1, number).astype(int)
     noisy, denoised = (
         np.array(a[chosen].T, np.float64, order="C") / size for a in (noisy, denoised)
     )
-    limits, clipped = extremes.values / size, extremes.clipped / size
     order = np.argsort(denoised, axis=1, kind="stable")
     noisy, denoised = (np.take_along_axis(a, order, axis=1) for a in (noisy, denoised))
-    removed = [_measure_removed_noise(*own) for own in zip(noisy, denoised, limits.T, strict=True)]
-    share = _share_of_curve(removed) if image.low >= 0 else 0.0
+    by_bin = (image.channels, bins, -1)
+    outside = (noisy <= limits[0][:, None]) | (noisy >= limits[1][:, None])
+    unclipped = outside.reshape(by_bin).mean(axis=2) < _FEW_CLIPPED
+    means = denoised.reshape(by_bin).mean(axis=2)
+    removed = (noisy - denoised).reshape(by_bin)
+    deviations = removed.std(axis=2)
+    share = _share_of_curve(removed, deviations, means, unclipped) if image.low >= 0 else 0.0
     if share is None:
         return
-    for channel, own in enumerate(removed):
-        places = np.linspace(0, len(chosen) - 1, _KNOTS).astype(int)
-        knots = np.unique(denoised[channel, places])
-        noise = np.interp(knots, own.means, own.deviations)
+    for channel, values in enumerate(denoised):
+        knots = np.unique(values[np.linspace(0, len(values) - 1, _KNOTS).astype(int)])
+        noise = np.interp(knots, means[channel], deviations[channel])
         low, high = clipped[:, channel]
         change = share * _correction(knots, noise, GAMMA)
         if low > -np.inf:
@@ -145,36 +140,23 @@ def remove_bias(image, pixels):
             pixels[..., channel][inside] += size * np.interp(values, knots, change)
 
 
-def _measure_removed_noise(noisy, denoised, limits):
-    """Return what was `Removed` from a channel, whose pixels are sorted by denoised values."""
-    rows, edges = [], np.linspace(0, len(denoised), min(_BINS, len(denoised)) + 1).astype(int)
-    for part in map(slice, edges[:-1], edges[1:]):
-        noise = noisy[part] - denoised[part]
-        noise -= noise.mean()
-        squares = noise**2
-        deviation = np.sqrt(squares.mean())
-        skewness = (squares * noise).mean() / max(deviation**3, _TINY**3)
-        clipped = (noisy[part] <= limits[0]) | (noisy[part] >= limits[1])
-        rows.append((denoised[part].mean(), deviation, skewness, clipped.mean(), len(noise)))
-    return Removed(*np.array(rows).T)
-
-
-def _share_of_curve(removed):
+def _share_of_curve(removed, deviations, means, unclipped):
     """Return the share of the tone curve's bias to correct, 0 to 1, from the skewness of the noise.
 
     It grows with the ratio of measured to predicted skewness, less two standard errors for normal
-    noise. None if too many pixels are clipped to measure the skewness.
+    noise. `removed`, (C, bins, n), was removed where the denoised values have the (C, bins) means.
+    None if too many pixels are clipped to measure the skewness.
     """
-    every = Removed(*np.concatenate(removed, axis=1))
-    usable = (every.clipped < _FEW_CLIPPED) & (every.means > 0) & (every.deviations > 1e-6)
+    usable = unclipped & (means > 0) & (deviations > 1e-6)
     if not usable.any():
         return None
-    every = Removed(*(values[usable] for values in every))
+    removed, deviations = removed[usable], deviations[usable]
+    centered = removed - removed.mean(axis=1, keepdims=True)
+    measured = (centered**3).mean(axis=1) / deviations**3
     ratios, _, predicted = _table(GAMMA)
-    expected = np.interp(every.deviations / every.means, ratios, predicted)
+    expected = np.interp(deviations / means[usable], ratios, predicted)
     square = max(expected @ expected, _TINY)
-    slope = every.skewness @ expected / square
-    error = np.sqrt((6 / every.pixels) @ expected**2) / square
+    slope, error = measured @ expected / square, np.sqrt(6 / removed.shape[1] / square)
     return float(np.clip((slope - 2 * error) / _SKEWED, 0, 1))
 
 
