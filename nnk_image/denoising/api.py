@@ -20,7 +20,7 @@ from nnk_image.base.image import (
 from nnk_image.base.parallel import one_blas_thread, progress_of_part
 from nnk_image.denoising.bias import remove_bias
 from nnk_image.denoising.methods import METHODS
-from nnk_image.denoising.pipeline import denoise_image, with_strength
+from nnk_image.denoising.pipeline import denoise_image
 from nnk_image.denoising.residual import checked_residual, is_noise
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.clipping import Extremes, unclip
@@ -188,9 +188,9 @@ def denoise_and_report(
     checked = without_defects(checked) if sigma is None else checked
 
     def without(noise: NoiseModel) -> Array:
-        noise, left = with_strength(noise.for_channels(checked.channels), strength)
-        noise = with_levels(chosen.supported_noise(noise), checked)
-        return denoise_image(checked, noise, method, relative, n_jobs, progress, guide, left)
+        noise = chosen.supported_noise(noise.for_channels(checked.channels))
+        noise = with_levels(noise, checked)
+        return denoise_image(checked, noise, method, relative, n_jobs, progress, guide, strength)
 
     if sigma is None:
         noise, pixels = _without_estimated_noise(checked, without, keep_texture=strength <= 1)

@@ -10,9 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nnk_image.base.pyramid import double, halve
 from nnk_image.noise.model import NoiseModel
-from nnk_image.noise.stabilization import Stabilizer
 
 _FEW = 1.8  # counts per pixel below which sums of 4 x 4 pixels come before those of 2 x 2
 _ENOUGH, _ENOUGH_IN_VOLUMES = 10.0, 3.5  # counts from which one round is as good as several
@@ -78,28 +76,6 @@ def rounds_for(method, counts, axes=2):
     return [Round("fast", 4), Round("fast", 2, 0.6), last]
 
 
-class PoissonUnits:
-    """Variance-stabilized units of one `Round`, given `poisson_parameters`, and the way back."""
-
-    def __init__(self, parameters, side, share, shape):
-        axes = len(shape) - 1
-        self.side, self.shape = side, shape[:-1]
-        self._stabilizers = [
-            Stabilizer(gain, read * side ** (axes / 2), offset * side**axes, share)
-            for gain, read, offset in parameters
-        ]
-
-    def forward(self, pixels):
-        """Return the sums of blocks of pixels, stabilized to noise of standard deviation 1."""
-        stabilizers = enumerate(self._stabilizers)
-        return np.stack([s.forward(_sums(pixels[..., c], self.side)) for c, s in stabilizers], -1)
-
-    def inverse(self, units):
-        """Return the (H, W, C) intensities of denoised stabilized values."""
-        sums = (s.inverse(units[..., c]) for c, s in enumerate(self._stabilizers))
-        return np.stack([_interpolated(channel, self.side, self.shape) for channel in sums], -1)
-
-
 def keep_means(estimate, noisy, parameters, valid):
     """Scale each channel, in place, to the mean of the noisy image where there is light.
 
@@ -118,20 +94,3 @@ def keep_means(estimate, noisy, parameters, valid):
             # (light + lift) * given / estimated - lift, but without rounding errors of a large lift
             light += (light + lift) * ((given - estimated) / estimated)
         estimate[..., c] = light + offset
-
-
-def _sums(channel, side):
-    """Sum blocks of 2 x 2 or 4 x 4 pixels; where a side is odd, the last pixels count twice."""
-    while side > 1:
-        channel = halve(channel[None])[0] * channel.dtype.type(2 ** (channel.ndim / 2))
-        side //= 2
-    return channel
-
-
-def _interpolated(sums, side, shape):
-    """Return a smooth channel of `shape` whose blocks of pixels have the given sums."""
-    if side == 1:
-        return sums
-    between = tuple(-(-n // (side // 2)) for n in shape)
-    sums = double(sums[None] / sums.dtype.type(2 ** (sums.ndim / 2)), between)[0]
-    return _interpolated(sums, side // 2, shape)

@@ -18,7 +18,7 @@ from nnk_image.base.lazy import Layout, Slices, delayed, part_of, task
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.reach import Tile, cut, largest_side
 from nnk_image.denoising.methods import METHODS
-from nnk_image.denoising.pipeline import denoise_pixels, plan, with_strength, without_single_axes
+from nnk_image.denoising.pipeline import denoise_pixels, plan, without_single_axes
 from nnk_image.denoising.statistics import Statistics
 from nnk_image.noise.clipping import unclip
 from nnk_image.noise.defects import without_isolated_pixels
@@ -167,12 +167,11 @@ def denoise_part(
     """Return the denoised pixels inside a part."""
     if noise.rician:
         check_magnitudes(image)
-    scaled, strength = with_strength(noise.for_channels(image.channels), strength)
-    scaled = with_levels(scaled, image)
-    part, scaled, spacing = without_single_axes(image, scaled, statistics.spacing)
+    own = with_levels(noise.for_channels(image.channels), image)
+    part, own, spacing = without_single_axes(image, own, statistics.spacing)
     statistics = replace(statistics, spacing=spacing)
-    steps = replace(plan(part, scaled, method, statistics), strength=strength)
-    pixels = denoise_pixels(part, scaled, steps, statistics, executor).reshape(image.pixels.shape)
+    steps = plan(part, own, method, statistics, strength)
+    pixels = denoise_pixels(part, own, steps, statistics, executor).reshape(image.pixels.shape)
     if noise.is_white:
         unclip(pixels, statistics.extremes.clipped, noise.for_channels(image.channels).sigma)
     return image.restore(pixels[inside])

@@ -20,8 +20,8 @@ from nnk_image.denoising import low_counts
 from nnk_image.denoising.low_counts import Round
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.statistics import Statistics
+from nnk_image.denoising.units import GaussianUnits, PoissonUnits, RicianUnits
 from nnk_image.noise import row_column
-from nnk_image.noise.magnitudes import magnitudes
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 from nnk_image.noise.standard import WHITE, StandardNoise
 
@@ -39,7 +39,7 @@ class Plan:
     groups: tuple[npt.NDArray[np.intp], ...]  # channels denoised together; in none without noise
     rounds: tuple[Round, ...]  # a single one, except for Poisson noise with few counts per pixel
     sources: tuple[int, ...] = ()  # channel whose result each takes; -1 for a constant channel
-    strength: float = 1.0  # factor of the level of stabilized noise
+    strength: float = 1.0  # factor of the noise level in the units that a method sees
 
     def rows(self, shape, white: bool) -> int:
         """Return how many rows all rounds process, for progress reports."""
@@ -51,17 +51,6 @@ class Plan:
                 units = METHODS[name].progress_units(part, len(channels), white or side > 1)
                 rows += round(math.prod(part[:-1]) * units)
         return rows
-
-
-def with_strength(noise: NoiseModel, strength: float) -> tuple[NoiseModel, float]:
-    """Return the noise to be removed, and the strength that remains for `denoise_image`.
-
-    Poisson and Rician noise keep their level until they are stabilized: what the inverse adds to
-    the intensities depends on the true noise, not on how much of it is removed.
-    """
-    if any(noise.gain) or noise.rician:
-        return noise, min(max(strength, 1e-6), 1e6)  # so that nothing overflows
-    return noise.scaled(strength), 1.0
 
 
 def denoise_image(
@@ -76,14 +65,13 @@ def denoise_image(
 ):
     """Return the (..., C) pixels of a whole checked image without its noise.
 
-    `noise` has one value per channel, and `levels` instead of a curve. `guide` is for 'sgw'. See
-    `with_strength`.
+    `noise` has one value per channel, and `levels` instead of a curve. `guide` is for 'sgw'.
     """
     shape = image.pixels.shape
     if guide is None:
         image, noise, spacing = without_single_axes(image, noise, spacing)
     statistics = Statistics.of(image, noise, spacing, guide)
-    steps = replace(plan(image, noise, method, statistics), strength=strength)
+    steps = plan(image, noise, method, statistics, strength)
     rows = steps.rows(image.shape, noise.correlation is None)
     if noise.has_row_or_column_noise:
         every = (np.arange(image.channels),)
@@ -105,16 +93,10 @@ def denoise_pixels(
     `noise` is as for `denoise_image`; row and column noise was removed before. `steps` and
     `statistics` are those of the whole image.
     """
-    denoise_group = _denoise_gaussian
-    if any(noise.gain):
-        denoise_group = _denoise_poisson
-    elif noise.rician:
-        denoise_group = _denoise_rician
     inside = image.inside
     pixels: Any = None
     for channels in steps.groups:
-        unit_noise = StandardNoise.of(noise, channels, image.pixels.ndim - 1)
-        denoised = denoise_group(image, noise, channels, steps, unit_noise, statistics, executor)
+        denoised = _denoise_together(image, noise, channels, steps, statistics, executor)
         if len(channels) == image.channels and image.valid is None:
             return denoised
         pixels = image.pixels.astype(image.dtype) if pixels is None else pixels
@@ -127,7 +109,9 @@ def denoise_pixels(
     return pixels
 
 
-def plan(image: Image, noise: NoiseModel, method: str, statistics: Statistics) -> Plan:
+def plan(
+    image: Image, noise: NoiseModel, method: str, statistics: Statistics, strength: float = 1.0
+) -> Plan:
     """Decide which channels are denoised together, and in which rounds."""
     half_range = statistics.limits[1] / 2 - statistics.limits[0] / 2
     least = max(LEAST_NOISE * half_range, float(np.finfo(image.dtype).tiny))
@@ -145,61 +129,56 @@ def plan(image: Image, noise: NoiseModel, method: str, statistics: Statistics) -
         rounds = low_counts.plan_rounds(noise, channels, method, statistics, len(image.shape))
     elif noise.rician:
         groups = np.split(channels, len(channels))
-    return Plan(tuple(groups), tuple(rounds), sources)
+    strength = min(max(strength, 1e-6), 1e6)  # so that nothing overflows
+    return Plan(tuple(groups), tuple(rounds), sources, strength)
 
 
-def _denoise_gaussian(image, noise, channels, steps, unit_noise, statistics, executor):
-    """Return the denoised (..., n) pixels of n channels."""
-    dtype, (low, high) = image.dtype, statistics.limits
-    center = dtype.type(low / 2 + high / 2)  # of the whole image
-    sigmas = np.array(noise.sigma)[channels]
-    scales = np.minimum(sigmas, float(np.finfo(dtype).max) / 16).astype(dtype)
-    most = (high / 2 - low / 2) / float(scales.min())  # limit of all parts of the image
-    units = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
-    method = METHODS[steps.rounds[0].method]
-    working = _unit_dtype(-most, most)
-    per_pixel = method.bytes_per_pixel(len(channels), working.itemsize, len(image.shape))
-    require(int(per_pixel * math.prod(image.shape)), f"denoising in {working}")
-    units = np.subtract(filled(units, image.valid), center, dtype=dtype) / scales
-    unit_image = _unit_image(image, units, -most, most)
-    del units  # to free memory, and again before the result is allocated
-    denoised = method.denoise(unit_image, unit_noise, statistics, executor)
-    del unit_image
-    denoised = np.multiply(denoised, scales, dtype=dtype)
-    denoised += center
-    return denoised
-
-
-def _denoise_poisson(image, noise, channels, steps, unit_noise, statistics, executor):
-    """Return the denoised (..., n) pixels of n channels with Poisson noise."""
-    parameters = low_counts.poisson_parameters(noise, channels)
-    noisy = filled(image.pixels[..., channels].astype(image.dtype), image.valid)
-    estimate = None
+def _denoise_together(image, noise, channels, steps, statistics, executor):
+    """Return the denoised (..., n) pixels of n channels: to unit noise, denoise, and back."""
+    unit_noise = StandardNoise.of(noise, channels, len(image.shape))
+    noisy = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
+    noisy, estimate = filled(noisy, image.valid), None
     for name, side, share in steps.rounds:
+        units = _units(image, noise, channels, unit_noise, statistics, side, share)
         mixture = noisy if estimate is None else share * noisy + (1 - share) * estimate
-        units = low_counts.PoissonUnits(parameters, side, share, noisy.shape)
-        whole = replace(image, valid=None) if side > 1 else image
-        unit_image = _unit_image(whole, units.forward(mixture) / steps.strength)
-        own_noise = WHITE if side > 1 else unit_noise
-        denoised = METHODS[name].denoise(unit_image, own_noise, statistics, executor)
-        estimate = units.inverse(denoised.astype(image.dtype, copy=False) * steps.strength)
-        low_counts.keep_means(estimate, noisy, parameters, image.valid)
+        unit_image = _unit_image(image, units, mixture, steps.strength)
+        own_noise = unit_noise if side == 1 else WHITE
+        if noise.rician:  # stabilized with the level of each pixel
+            own_noise = replace(unit_noise, variances=None)
+        method, dtype = METHODS[name], unit_image.dtype
+        per_pixel = method.bytes_per_pixel(len(channels), dtype.itemsize, len(image.shape))
+        require(int(per_pixel * math.prod(unit_image.shape)), f"denoising in {dtype}")
+        denoised = method.denoise(unit_image, own_noise, statistics, executor)
+        del unit_image, mixture  # to free memory before the result is allocated
+        denoised = denoised.astype(image.dtype, copy=False) * image.dtype.type(steps.strength)
+        estimate = units.inverse(denoised)
+        if any(noise.gain):
+            parameters = low_counts.poisson_parameters(noise, channels)
+            low_counts.keep_means(estimate, noisy, parameters, image.valid)
     return estimate
 
 
-def _denoise_rician(image, noise, channels, steps, unit_noise, statistics, executor):
-    """Return the denoised (..., 1) signal of a channel of magnitudes."""
-    table = magnitudes(noise.rician)
-    level = np.full((), noise.sigma[channels[0]])
-    if unit_noise.variances is not None:
-        level = level * np.sqrt(unit_noise.variances)[..., None]
-    level = level.astype(image.dtype)
-    noisy = filled(image.pixels[..., channels].astype(image.dtype), image.valid)
-    unit_image = _unit_image(image, table.forward(noisy / level) / steps.strength)
-    even = replace(unit_noise, variances=None)
-    method = METHODS[steps.rounds[0].method]
-    denoised = method.denoise(unit_image, even, statistics, executor)
-    return table.inverse(denoised.astype(image.dtype, copy=False) * steps.strength) * level
+def _units(image, noise, channels, unit_noise, statistics, side, share):
+    """Return the units in which the noise of these channels has standard deviation 1."""
+    if any(noise.gain):
+        parameters = low_counts.poisson_parameters(noise, channels)
+        return PoissonUnits(parameters, side, share, image.shape, image.dtype)
+    sigmas = np.array(noise.sigma)[channels]
+    if noise.rician:
+        return RicianUnits(noise.rician, sigmas, unit_noise.variances, image.dtype)
+    return GaussianUnits(sigmas, *statistics.limits, image.dtype)
+
+
+def _unit_image(image, units, pixels, strength):
+    """Return an image in units of the noise times `strength`."""
+    pixels = units.forward(pixels)
+    pixels /= pixels.dtype.type(strength)
+    # Tiles have the limits of the whole image, and so the same dtype.
+    low, high = units.limits or (float(pixels.min()), float(pixels.max()))
+    dtype = np.dtype(np.float32 if high - low <= FLOAT32_RANGE else np.float64)
+    valid = image.valid if pixels.shape[:-1] == image.shape else None
+    pixels = np.ascontiguousarray(pixels, dtype)
+    return replace(image, pixels=pixels, valid=valid, dtype=dtype, low=low, high=high)
 
 
 def _without_row_and_column_noise(image, noise, executor):
@@ -244,16 +223,3 @@ def without_single_axes(image: Image, noise: NoiseModel, spacing):
     valid = None if image.valid is None else image.valid.reshape(shape)
     pixels = image.pixels.reshape(*shape, image.channels)
     return replace(image, pixels=pixels, valid=valid), noise, spacing
-
-
-def _unit_image(image, pixels, low=None, high=None):
-    """Return an image in units of the noise; `low` and `high` are the limits of the whole image."""
-    low, high = (float(pixels.min()), float(pixels.max())) if low is None else (low, high)
-    dtype = _unit_dtype(low, high)
-    pixels = np.ascontiguousarray(pixels, dtype)
-    return replace(image, pixels=pixels, dtype=dtype, low=low, high=high)
-
-
-def _unit_dtype(low, high):
-    """Return the dtype that suffices for values in units of the noise."""
-    return np.dtype(np.float32 if high - low <= FLOAT32_RANGE else np.float64)

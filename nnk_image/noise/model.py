@@ -404,7 +404,7 @@ def deviations(noise: NoiseModel, intensity: npt.NDArray[Any]) -> npt.NDArray[np
     """Return the standard deviation of the noise of each channel at each intensity, (C, n)."""
     sigma, gain, offset = (np.array([v]).T for v in (noise.sigma, noise.gain, noise.offset))
     factor = 1.0 if noise.curve is None else np.interp(intensity, *noise.curve)
-    return np.sqrt((sigma * factor) ** 2 + gain * np.maximum(intensity - offset, 0))
+    return np.hypot(sigma * factor, np.sqrt(gain * np.maximum(intensity - offset, 0)))
 
 
 def with_levels(noise: NoiseModel, image: Image) -> NoiseModel:

@@ -8,7 +8,8 @@ from scipy.ndimage import gaussian_filter
 import nnk_image
 from nnk_image import NoiseModel, denoise
 from nnk_image.denoising import low_counts
-from nnk_image.denoising.low_counts import PoissonUnits, Round, effective_counts, rounds_for
+from nnk_image.denoising.low_counts import Round, effective_counts, rounds_for
+from nnk_image.denoising.units import PoissonUnits
 
 CLEAN = nnk_image.standard_image("camera")[60:157, 80:171] / 255
 PHOTONS = NoiseModel(gain=1.0)
@@ -67,7 +68,7 @@ def test_channels_and_mask():
 def test_inverse_of_block_sums_keeps_the_sums(side):
     """Blocks of pixels are summed; after the inverse, a smooth image has the same sums."""
     image = CLEAN[:21, :30, None] * [1.0, 5.0] + 40
-    units = PoissonUnits([(1.0, 0.0, 0.0)] * 2, side, 1.0, image.shape)
+    units = PoissonUnits([(1.0, 0.0, 0.0)] * 2, side, 1.0, image.shape[:2], image.dtype)
     stabilized = units.forward(image)
     assert stabilized.shape == (-(-21 // side), -(-30 // side), 2)
     again = units.inverse(stabilized)
@@ -84,7 +85,7 @@ def test_inverse_of_block_sums_keeps_the_sums(side):
 def test_stabilized_block_sums_have_unit_noise():
     counts = np.random.default_rng(5).poisson(6.0, (240, 240, 1)) * 3.0 + 10
     for side in (2, 4):
-        units = PoissonUnits([(3.0, 0.0, 10.0)], side, 1.0, counts.shape)
+        units = PoissonUnits([(3.0, 0.0, 10.0)], side, 1.0, counts.shape[:2], counts.dtype)
         assert units.forward(counts).std() == pytest.approx(1, abs=0.03)
 
 

@@ -147,7 +147,6 @@ def test_psd_and_autocovariance_agree():
         (lambda: denoise(CLEAN, NoiseModel(gain=[1, 2])), "gain has 2 values"),
         (lambda: denoise(CLEAN, NoiseModel(levels=np.ones((3, 3)))), r"levels of shape \(3, 3\)"),
         (lambda: denoise(CLEAN, 5, strength=0), "strength=0 must be"),
-        (lambda: denoise(CLEAN, 10.0, strength=1e308), "sigma=inf must be"),
     ],
 )  # fmt: skip
 def test_error_messages(make, message):
