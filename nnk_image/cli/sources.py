@@ -205,18 +205,8 @@ def estimate(
     pixels: npt.NDArray[Any], source: Source, options: argparse.Namespace
 ) -> nnk_image.NoiseModel:
     """Estimate the noise of one image or volume of a file, as `add_noise_options` says."""
-    from nnk_image.cli.words import GRAINY
-
     kind, uneven = "rician" if options.rician else None, options.map is not None
     about = source.arguments(pixels)
-    if uneven and kind is None:
-        usual = nnk_image.estimate_noise(pixels, **about)
-        if any(usual.gain) or max(usual.neighbor_correlation()) > GRAINY:
-            what = "Poisson noise" if any(usual.gain) else "correlated between neighboring pixels"
-            warn(
-                f"the noise seems to be {what}, but --map assumes independent noise of equal "
-                "strength at all intensities: without --map more of it is removed",
-            )
     return nnk_image.estimate_noise(pixels, kind=kind, uneven=uneven, **about)
 
 

@@ -333,21 +333,6 @@ def test_noise_maps_have_the_shape_of_the_file(run, tmp_path, axes, shape):
         np.testing.assert_array_equal(found[..., :1] * np.ones(3, np.float32), found)
 
 
-@pytest.mark.filterwarnings("default")
-@pytest.mark.parametrize("kind", ["white", "correlated between", "Poisson noise"])
-def test_noise_maps_of_other_than_white_noise_give_a_warning(run, tmp_path, kind):
-    rng = np.random.default_rng(0)
-    pixels = rng.normal(100, 9, (96, 96))
-    if kind == "Poisson noise":
-        pixels = rng.poisson(np.linspace(20, 400, 96) * np.ones((96, 1))).astype(float)
-    elif kind != "white":
-        pixels = (pixels[1:, 1:] + pixels[1:, :-1] + pixels[:-1, 1:] + pixels[:-1, :-1]) / 4
-    np.save(tmp_path / "a.npy", pixels)
-    status, _, err = run("noise", tmp_path / "a.npy", "--map", tmp_path / "m.npy")
-    assert status == 0
-    assert (kind in err and "without --map more of it is removed" in err) == (kind != "white")
-
-
 def test_poisson_noise_of_each_channel_is_printed_and_reported(run, tmp_path):
     light = np.linspace(10, 200, 96) * np.ones((2, 96, 1)) * [[[1]], [[2]]]
     counts = np.random.default_rng(0).poisson(light).astype(np.uint16)
