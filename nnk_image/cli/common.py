@@ -1,5 +1,7 @@
 """What the sub-commands share: options, warnings, reports and plots."""
 
+from __future__ import annotations
+
 import argparse
 import json
 import re
@@ -13,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+import nnk_image
 from nnk_image.base.atomic import ImageFileError, atomic_output
 from nnk_image.io import files
 
@@ -165,6 +168,27 @@ def range_of(pixels: npt.NDArray[Any]) -> tuple[float, float]:
     some = some[np.isfinite(some)]
     low, high = np.quantile(some, (0.001, 0.999)) if some.size else (0.0, 0.0)
     return float(low), float(high)
+
+
+def typical_level(noise: nnk_image.NoiseModel, low: float, high: float) -> float:
+    """Return the level of noise; that of Poisson noise as a mean over all intensities."""
+    from nnk_image.noise.model import deviations
+
+    levels = deviations(noise, np.linspace(low, high, 65)) if any(noise.gain) else noise.sigma
+    return float(np.sqrt(np.mean(np.square(levels))))
+
+
+def level_text(noise: nnk_image.NoiseModel, low: float, high: float) -> str:
+    """Return the level of noise in an image with values from `low` to `high` as text.
+
+    >>> level_text(nnk_image.NoiseModel(2.4, rows=3.0), 0, 255)
+    'noise 2.4 of 255 (0.9 %), rows 3'
+    """
+    level, extent = typical_level(noise, low, high), high - low
+    text = f"noise {np.format_float_positional(level, 2, fractional=False, trim='-')}"
+    text += f" of {extent:.5g} ({100 * level / extent:.1f} %)" if extent else ""
+    shared = {"rows": noise.rows, "columns": noise.columns}
+    return ", ".join([text, *(f"{name} {value:.2g}" for name, value in shared.items() if value)])
 
 
 def wants_progress() -> bool:

@@ -121,8 +121,6 @@ def _check_options(options: argparse.Namespace) -> None:
 def _denoise_file(
     noise: nnk_image.NoiseModel | None, path: Path, files: paths.Files, options: argparse.Namespace
 ) -> common.Report:
-    from nnk_image.cli.words import described, typical_level
-
     output, compared = files["output"], files["compare"]
     source = sources.read_source(path, options)
     check_writable(output, source.pixels, source.metadata)
@@ -142,18 +140,18 @@ def _denoise_file(
     if compared is not None:
         both = np.concatenate([before, source.pixels], axis=1)
         write(compared, both, {"icc_profile": source.metadata.icc_profile})
-    levels = [typical_level(model, *r) for model, r in zip(models, limits, strict=True)]
+    levels = [common.typical_level(model, *r) for model, r in zip(models, limits, strict=True)]
     if not changed:
         reason = "found no noise to remove; if you see noise, give its level with --sigma"
         if noise is not None:
             reason = f"the given noise, {levels[0]:.2g} in the units of the file, changes no value"
         common.complain(f"{path}: the image is unchanged: {reason}")
     sources.write_map(files["map"], source, models)
-    words = [described(model, *r) for model, r in zip(models, limits, strict=True)]
-    what = f"{words[0]} ({'estimated' if noise is None else 'given'})"
+    texts = [common.level_text(model, *r) for model, r in zip(models, limits, strict=True)]
+    what = f"{texts[0]} ({'estimated' if noise is None else 'given'})"
     if noise is None and len(models) > 1:
         what = f"noise estimated in each of {len(models)} images or volumes"
-        for (label, _), text in zip(source.parts, words, strict=True):
+        for (label, _), text in zip(source.parts, texts, strict=True):
             common.say(f"{path}{label}: {text}")
     common.say(f"{path}: {source.size}, {what}, {seconds:.2f} s -> {output}")
     about = {"output": str(output), "sigma_estimated": noise is None}

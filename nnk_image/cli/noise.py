@@ -40,8 +40,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _noise_of_file(path: Path, files: paths.Files, options: argparse.Namespace) -> common.Report:
-    from nnk_image.cli.words import described
-
     out, plot = files["out"], files["plot"]
     source = sources.read_source(path, options)
     sources.check_single(path, source, out, plot)
@@ -49,7 +47,7 @@ def _noise_of_file(path: Path, files: paths.Files, options: argparse.Namespace) 
     models = []
     for label, pixels in source.parts:
         model = sources.estimate(pixels, source, options)
-        common.say(f"{path}{label}: {described(model, *common.range_of(pixels))}: {model}")
+        common.say(f"{path}{label}: {common.level_text(model, *common.range_of(pixels))}: {model}")
         models.append(model)
     sources.write_map(files["map"], source, models)
     if out is not None:

@@ -38,10 +38,10 @@ def check_plot(path, width=200):
 @pytest.mark.parametrize(
     ("options", "noise", "strength", "says"),
     [
-        ("--sigma 15", 15, 1, "strong noise, about 15 of 255 (given), "),
-        ("--sigma 10 --strength 1.5 --method sgw", 10, 1.5, "moderate noise, about 10"),
+        ("--sigma 15", 15, 1, "noise 15 of 255 (5.9 %) (given), "),
+        ("--sigma 10 --strength 1.5 --method sgw", 10, 1.5, "noise 10 of 255 (3.9 %)"),
         ("--gain 2 --read 3 --offset 9", nnk_image.NoiseModel(3.0, gain=2.0, offset=9.0), 1,
-         "strong noise, about 16 of 255, stronger in bright parts (given)"),
+         "noise 16 of 255 (6.2 %) (given)"),
     ],
 )  # fmt: skip
 def test_denoise_writes_the_result_of_the_library(
@@ -69,8 +69,8 @@ def test_noise_is_printed_saved_plotted_and_used(run, photo, pixels, tmp_path):
     text = run.prints("noise", photo, "--out", model, "--plot", plot)
     expected = nnk_image.estimate_noise(pixels)
     assert 10 < expected.sigma[0] < 20
-    level = f"{expected.sigma[0]:.2g}"
-    assert f"{photo}: strong noise, about {level} of 255 (+- 5 %): {expected}" in text
+    level, share = f"{expected.sigma[0]:.2g}", expected.sigma[0] / 2.55
+    assert f"{photo}: noise {level} of 255 ({share:.1f} %): {expected}" in text
     assert nnk_image.NoiseModel.from_json(model.read_text()) == expected
     check_plot(plot, 300)
 
@@ -116,7 +116,7 @@ def test_a_jpeg_without_noise_is_copied_unchanged(run, tmp_path):
         status, text, err = run("denoise", path, tmp_path / name)
         assert status == 0
         assert "found no noise to remove" in err
-        assert "no noise" in text
+        assert "noise 0 of 255 (0.0 %)" in text
         assert (tmp_path / name).read_bytes() == path.read_bytes()
     assert run("denoise", path, tmp_path / "out.png")[0] == 0
     np.testing.assert_array_equal(read(tmp_path / "out.png")[0], read(path)[0])
