@@ -24,7 +24,8 @@ EPILOG = """examples:
   nnk-image demo
   nnk-image denoise noisy.jpg clean.png
   nnk-image graph photo.jpg --out photo.npz --plot degrees.png
-'nnk-image COMMAND --help' says more."""
+'nnk-image COMMAND --help' says more. Messages name options as arguments of the library:
+n_jobs is --jobs, channel_axis is --axes."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

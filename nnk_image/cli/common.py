@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,13 +22,6 @@ FAILURES = (ValueError, TypeError, OSError, ImportError, MemoryError)
 """Errors that are reported in one line; any other is a bug and shows its traceback."""
 
 Report = dict[str, Any]
-
-_ARGUMENT = re.compile(
-    r"(?<![\w./-])(max_memory|max_pixels|n_jobs|sigma_d|sigma_f|(method|order|strength|window)(?==)"
-    r"|((?<=give )|(?<=check )|(?<=leave out ))(axes|channel_axis|sigma))(?![\w./^-])"
-)
-_OPTIONS = {"channel_axis": "--axes", "n_jobs": "--jobs", "order": "--orders"}
-"""Options that replace arguments of the library (`_ARGUMENT`) in messages, if of another name."""
 
 
 def new_command(
@@ -84,14 +76,9 @@ def say(text: str) -> None:
 
 
 def complain(message: object) -> None:
-    """Print a message as one line on stderr; arguments of the library become option names."""
-
-    def option(argument: re.Match[str]) -> str:
-        return _OPTIONS.get(argument[0], f"--{argument[0].replace('_', '-')}")
-
-    text = _ARGUMENT.sub(option, str(message))
+    """Print a message as one line on stderr."""
     if sys.stderr is not None:
-        print("nnk-image: " + " ".join(text.split()), file=sys.stderr)
+        print("nnk-image: " + " ".join(str(message).split()), file=sys.stderr)
 
 
 @contextmanager

@@ -82,7 +82,7 @@ def test_too_little_memory_reports_how_much_is_needed(run, tmp_path):
     np.save(tmp_path / "in.npy", image)
     call = "denoise", tmp_path / "in.npy", tmp_path / "out.zarr", "--sigma", 20, "--max-memory"
     err = run.refuses(*call, "1MiB", "--jobs", 2)
-    assert err.startswith("nnk-image: --max-memory is too small: a tile needs ")
+    assert err.startswith("nnk-image: max_memory is too small: a tile needs ")
     one = int(re.search(r"(\d+) MiB", err)[1])
     assert "too small" in run.refuses(*call, f"{one - 1}MiB", "--jobs", 1)
     assert "too small" in run.refuses(*call, f"{2 * one - 2}MiB", "--jobs", 2)
@@ -96,14 +96,14 @@ def test_too_little_memory_reports_how_much_is_needed(run, tmp_path):
         ("a.npy out.zarr --compare both.png", "no --slices, --channels, --compare"),
         ("a.npy out.zarr --max-pixels 9", "--no-clobber or --max-pixels"),
         ("a.npy out.png --max-memory 1GiB", "an OUT that ends in .zarr"),
-        ("a.npy out.zarr --max-memory 0", "--max-memory='0' must be a positive number"),
+        ("a.npy out.zarr --max-memory 0", "max_memory='0' must be a positive number"),
         ("a.npy out.zarr --max-memory 1kB", "is too small: a tile needs "),
         ("a.npy out.zarr --json a.npy --overwrite", "--json would replace an input"),
         ("a.npy out.zarr --axes CYX", "an array of shape (256, 256)"),
         ("a.npy out.zarr --axes CX", "Y and X among them"),
         ("channels.npy out.zarr --axes CYX", "save each channel as a file of its own"),
         ("colors.npy out.zarr", "cannot be read in parts (does not say what its 3 axes are"),
-        ("colors.npy out.zarr", "give --axes, one letter for each, such as YXS"),
+        ("colors.npy out.zarr", "give axes, one letter for each, such as YXS"),
         ("a.png out.zarr", "can be read in parts"),
     ],
 )
