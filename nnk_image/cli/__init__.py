@@ -30,9 +30,9 @@ n_jobs is --jobs, channel_axis is --axes."""
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, by default that of the process; return the exit status."""
-    for stream in (sys.stdout, sys.stderr):  # file names need not be in the terminal's encoding
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # file names need not be in the terminal's encoding
+            stream.reconfigure(errors="backslashreplace", line_buffering=True)
     status = _run(arguments)
     try:
         if sys.stdout is not None:

@@ -21,6 +21,8 @@ from nnk_image.io import files
 FAILURES = (ValueError, TypeError, OSError, ImportError, MemoryError)
 """Errors that are reported in one line; any other is a bug and shows its traceback."""
 
+JOBS = "threads (default: -1, all processors)"
+
 Report = dict[str, Any]
 
 
@@ -44,18 +46,14 @@ def new_command(
     return command
 
 
-def add_kernel(command: argparse.ArgumentParser) -> None:
-    """Add the options of graphs: window and kernel."""
+def add_graph_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of commands that build graphs: window, kernel and threads."""
     text = "window side (default: 11, of volumes 5, of four axes 3)"
     command.add_argument("--window", type=int, help=text)
     command.add_argument("--sigma-d", type=float, default=2.0, help="pixels (default: 2)")
     text = "in the file's own units (default: 10/255 of the range)"
     command.add_argument("--sigma-f", type=float, help=text)
-
-
-def add_jobs(command: argparse.ArgumentParser) -> None:
-    text = "threads (default: -1, all processors)"
-    command.add_argument("--jobs", type=int, default=-1, metavar="N", help=text)
+    command.add_argument("--jobs", type=int, default=-1, metavar="N", help=JOBS)
 
 
 def add_outputs(command: argparse.ArgumentParser, **about: str) -> None:
@@ -68,11 +66,6 @@ def add_outputs(command: argparse.ArgumentParser, **about: str) -> None:
 def add_overwrite(command: Any) -> None:
     text = "replace files that exist (default: refuse)"
     command.add_argument("--overwrite", action="store_true", help=text)
-
-
-def say(text: str) -> None:
-    """Print a line of the report, without buffering."""
-    print(text, flush=True)
 
 
 def complain(message: object) -> None:

@@ -29,14 +29,13 @@ def add_command(commands: Any) -> None:
     add = command.add_argument
     which = "files, folders or patterns (default: the bundled images)"
     add("images", nargs="*", metavar="IMAGE", help=which)
-    common.add_kernel(command)
+    common.add_graph_options(command)
     orders = "Chebyshev orders (default: 4 6 12 15 30)"
     add("--orders", type=int, nargs="+", default=[4, 6, 12, 15, 30], metavar="M", help=orders)
     add("--blocks", type=int, choices=(4, 8, 16, 32), help="also block transforms")
     curves = "picture of the curves (.png, .pdf, .svg)"
     common.add_outputs(command, json="all numbers as JSON", plot=curves)
     sources.add_max_pixels(command)
-    common.add_jobs(command)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -60,7 +59,7 @@ def run(options: argparse.Namespace) -> None:
     if len(results) > 1:
         reductions = [100 * r.reduction for r in results.values()]
         fewer = f"{min(reductions):.1f} to {max(reductions):.1f} % fewer edges"
-        common.say(f"{len(results)} images: the NNK graph has {fewer}")
+        print(f"{len(results)} images: the NNK graph has {fewer}")
     common.check_reports(reports)
 
 
@@ -82,7 +81,7 @@ def _measure_file(
     if not np.isfinite(pixels).all():
         pixels = np.ma.masked_invalid(pixels)
     result = _measure(pixels, -1 if pixels.ndim == 3 else None, options)
-    common.say(f"{path}: {_text_of(result)}\n")
+    print(f"{path}: {_text_of(result)}\n")
     results[str(path)] = result
     report = {name: getattr(result, name) for name in ("reduction", "n_edges", "lmax", "orders")}
     for name in ("energy", "normalized", "cumulative"):
@@ -101,7 +100,7 @@ def _add_blocks(
         gain, blocks = results[path].coding_gain, results[path].blocks.items()
         reports[path] |= {"coding_gain": gain, "blocks": {n: e.tolist() for n, e in blocks}}
         gains = ", ".join(f"{name} {value:.2f}" for name, value in gain.items())
-        common.say(f"{path}: coding gain in dB, graph given: {gains}")
+        print(f"{path}: coding gain in dB, graph given: {gains}")
 
 
 def _text_of(result: nnk_image.wavelets.EnergyCompaction) -> str:

@@ -63,7 +63,7 @@ def add_command(commands: Any) -> None:
         "of any size to .zarr; the same command resumes interrupted work",
     )
     add("--json", metavar="FILE", help="write what was done as JSON")
-    common.add_jobs(command)
+    add("--jobs", type=int, default=-1, metavar="N", help=common.JOBS)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -152,8 +152,8 @@ def _denoise_file(
     if noise is None and len(models) > 1:
         what = f"noise estimated in each of {len(models)} images or volumes"
         for (label, _), text in zip(source.parts, texts, strict=True):
-            common.say(f"{path}{label}: {text}")
-    common.say(f"{path}: {source.size}, {what}, {seconds:.2f} s -> {output}")
+            print(f"{path}{label}: {text}")
+    print(f"{path}: {source.size}, {what}, {seconds:.2f} s -> {output}")
     about = {"output": str(output), "sigma_estimated": noise is None}
     about["sigma"] = sum(levels) / len(levels)
     return about | _result(source.pixels.shape, source.pixels.dtype, models, seconds)
@@ -261,7 +261,7 @@ def _denoise_in_tiles(
         )
     seconds = time.perf_counter() - start
     size = f"{'x'.join(map(str, shape))} {metadata.axes} {stored}"
-    common.say(f"{path}: {size}, {removed}, {seconds:.2f} s -> {options.output}")
+    print(f"{path}: {size}, {removed}, {seconds:.2f} s -> {options.output}")
     about = {"input": path, "output": options.output, "sigma_estimated": noise is None}
     about["sigma"] = None if any(removed.gain) else float(np.mean(removed.sigma))
     return about | _result(shape, stored, [removed], seconds)

@@ -32,14 +32,13 @@ def add_command(commands: Any) -> None:
     command.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
     kinds = "graph to build (default: nnk)"
     command.add_argument("--kind", choices=BUILDERS, default="nnk", help=kinds)
-    common.add_kernel(command)
+    common.add_graph_options(command)
     common.add_outputs(
         command,
         out="save the graph (.npz, read by ImageGraph.load); a folder for several images",
         plot="picture of neighbors and degrees (.png, .pdf, .svg); a folder for several images",
     )
     sources.add_options(command)
-    common.add_jobs(command)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -50,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def build(kind: str, pixels: npt.ArrayLike, options: argparse.Namespace, **axes: Any) -> Any:
-    """Build a graph of one kind, as the options of `common.add_kernel` say."""
+    """Build a graph of one kind, as the options of `common.add_graph_options` say."""
     kernel = options.window, options.sigma_d, options.sigma_f
     return getattr(nnk_image, BUILDERS[kind])(pixels, *kernel, n_jobs=options.jobs, **axes)
 
@@ -78,7 +77,7 @@ def _graph_file(path: Path, files: paths.Files, options: argparse.Namespace) -> 
         written = [str(target) for target in (out, plot) if target is not None]
         rows |= {"written": ", ".join(written)} if written else {}
         lines = (f"{name:>12}: {text}" for name, text in rows.items())
-        common.say("\n".join([f"{path}{label}:", *lines]))
+        print("\n".join([f"{path}{label}:", *lines]))
     return {}
 
 

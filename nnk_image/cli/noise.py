@@ -47,7 +47,7 @@ def _noise_of_file(path: Path, files: paths.Files, options: argparse.Namespace) 
     models = []
     for label, pixels in source.parts:
         model = sources.estimate(pixels, source, options)
-        common.say(f"{path}{label}: {common.level_text(model, *common.range_of(pixels))}: {model}")
+        print(f"{path}{label}: {common.level_text(model, *common.range_of(pixels))}: {model}")
         models.append(model)
     sources.write_map(files["map"], source, models)
     if out is not None:

@@ -14,7 +14,6 @@ import numpy.typing as npt
 import nnk_image
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.base.checks import finite_mask, warn
-from nnk_image.cli.common import say
 from nnk_image.io.files import read, write
 from nnk_image.io.metadata import Metadata
 from nnk_image.io.volumes import float_metadata
@@ -181,14 +180,14 @@ def print_axes(path: Path, source: Source) -> None:
         return
     if metadata.axes_assumed:
         unnamed = f"the file does not name its axes: assumed to be {metadata.axes}"
-        say(f"{path}: {unnamed}; --axes gives others")
+        print(f"{path}: {unnamed}; --axes gives others")
     colors = source.options["channel_axis"] is not None
     lengths = [f"{axis} {n:.4g}" for axis, n in metadata.spacing_of.items() if axis in "ZYX"]
     in_file = f" ({', '.join(lengths)} {metadata.unit or ''}".rstrip() + " in the file)"
     name = "colors" if "S" in metadata.axes else "channels"
     what = f"{source.space} {f'with {name}' if colors else 'together'}"
     what += f", spacing {', '.join(f'{length:g}' for length in source.spacing)}"
-    say(f"{path}: {source.size}, {what}{in_file if lengths else ''}")
+    print(f"{path}: {source.size}, {what}{in_file if lengths else ''}")
 
 
 def check_single(path: Path, source: Source, *outputs: object) -> None:
