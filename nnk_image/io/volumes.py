@@ -75,16 +75,13 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
     scale, shift = proxy.slope, proxy.inter
     if (scale, shift) == (1, 0):
         values = np.asanyarray(proxy)
-    else:  # float32 if the stored integers can be recovered from it
+    else:  # float32 if it can hold each step of the stored integers
         exact = dtype.itemsize <= 2 and abs(shift) < 2**22 * abs(scale)
         values = np.asanyarray(proxy, dtype=np.float32 if exact else np.float64)
     array = meta.native(values.T)
-    header = image.header
-    header.set_slope_inter(scale, shift)
-    spacing, unit = _spacing(header, named)
-    return array, Metadata(
-        "NIFTI", named, False, spacing, unit, array.dtype, original=(array.shape, header)
-    )
+    spacing, unit = _spacing(image.header, named)
+    original = array.shape, image.header
+    return array, Metadata("NIFTI", named, False, spacing, unit, array.dtype, original=original)
 
 
 def _spacing(header: Any, axes: str) -> tuple[tuple[float | None, ...], str | None]:
@@ -99,25 +96,24 @@ def _spacing(header: Any, axes: str) -> tuple[tuple[float | None, ...], str | No
 
 def nifti_writer(array: Pixels, metadata: Metadata, kind: str, extension: str) -> Save:
     """Return the `Save` of a volume, with the header of the file it was read from, if any."""
-    array, header = _with_header(array, metadata)
-    return lambda stream: _write(stream, array, header, extension)
-
-
-def _write(stream: IO[bytes], array: Pixels, header: Any, extension: str) -> None:
     nibabel = _nibabel()
-    slope, inter = header.get_slope_inter()
-    if slope is not None and (slope, inter) != (1, 0):
-        array = (array - inter) / slope
-    array = meta.to_samples(array, header.get_data_dtype())
+    array = array.astype(np.uint8) if array.dtype == bool else array
+    try:
+        array, header = _with_header(array, metadata)
+        header.set_data_dtype(array.dtype)
+    except nibabel.spatialimages.HeaderDataError as error:
+        raise FormatError(f"NIfTI cannot hold {array.dtype} of this size ({error})") from None
     two = isinstance(header, nibabel.Nifti2Header)
-    image_of = nibabel.Nifti2Image if two else nibabel.Nifti1Image
-    image = image_of(array.T, None, header, dtype=header.get_data_dtype())
-    image.header.set_slope_inter(slope, inter)
+    image = (nibabel.Nifti2Image if two else nibabel.Nifti1Image)(array.T, None, header)
+    image.header.set_slope_inter(1, 0)  # values are stored as they are
     if extension != ".nii.gz":
-        image.to_stream(stream)
-        return
-    with gzip.GzipFile(filename="", mode="wb", compresslevel=4, fileobj=stream, mtime=0) as target:
-        image.to_stream(target)
+        return image.to_stream
+
+    def save(stream: IO[bytes]) -> None:
+        with gzip.GzipFile("", "wb", compresslevel=4, fileobj=stream, mtime=0) as target:
+            image.to_stream(target)
+
+    return save
 
 
 def float_metadata(metadata: Metadata) -> Metadata:
@@ -126,8 +122,6 @@ def float_metadata(metadata: Metadata) -> Metadata:
     if metadata.format == "NIFTI" and metadata.original is not None:
         shape, header = metadata.original
         header = header.copy()
-        header.set_data_dtype(np.float32)
-        header.set_slope_inter(1, 0)
         header["cal_min"] = header["cal_max"] = 0  # no display range: that of the image differs
         original = shape, header
     return Metadata(
@@ -140,14 +134,7 @@ def _with_header(array: Pixels, metadata: Metadata) -> tuple[Pixels, Any]:
     if metadata.format == "NIFTI" and metadata.original is not None:
         shape, header = metadata.original
         if shape == array.shape:
-            header, scaling = header.copy(), header.get_slope_inter()
-            if array.dtype.kind in "biu":  # written as they are, without scaling
-                if scaling not in ((None, None), (1, 0)):
-                    header.set_slope_inter(1, 0)
-                stored = meta.to_samples(array, header.get_data_dtype())
-                if not np.array_equal(stored, array):
-                    header.set_data_dtype(array.dtype)
-            return array, header
+            return array, header.copy()
     axes = metadata.axes.replace("S", "C")
     if not {*axes} <= {*_AXES} or len({*axes}) < len(axes):
         raise FormatError(f"NIfTI cannot hold axes {metadata.axes}; write .tif or .npy")
@@ -161,11 +148,7 @@ def _with_header(array: Pixels, metadata: Metadata) -> tuple[Pixels, Any]:
 def _new_header(array: Pixels, lengths: dict[str, float], unit: str | None) -> Any:
     nibabel, large = _nibabel(), max(array.shape) > _LONGEST
     header = (nibabel.Nifti2Header if large else nibabel.Nifti1Header)()
-    try:
-        header.set_data_dtype(array.dtype)
-        header.set_data_shape(array.shape[::-1])
-    except nibabel.spatialimages.HeaderDataError as error:
-        raise FormatError(f"NIfTI cannot hold {array.dtype} of this size ({error})") from None
+    header.set_data_shape(array.shape[::-1])
     scale = meta.MICROMETERS.get(unit)
     lengths = {
         axis: length * (scale / 1000 if scale and axis in "XYZ" else 1)
