@@ -5,7 +5,6 @@ memory layout or byte order.
 """
 
 import math
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -211,14 +210,6 @@ def place_of(position: tuple[int, ...]) -> str:
 
 
 def _refuse_other_objects(image: Any) -> None:
-    if image is None:
-        raise TypeError(
-            "an image is an array, not None; check that its file was read without an error"
-        )
-    if isinstance(image, str | os.PathLike):
-        raise TypeError(
-            f"an image is an array, no file name: nnk_image.io.read({str(image)!r})[0] reads it"
-        )
     if hasattr(image, "adjacency"):
         raise TypeError(
             f"image must be an array, not a graph ({type(image).__name__}): give the image first"
@@ -232,8 +223,8 @@ def _refuse_other_objects(image: Any) -> None:
 def _check_dtype(dtype: np.dtype[Any]) -> None:
     if dtype.kind not in "buif":
         raise TypeError(
-            f"an image of dtype {dtype} holds no real numbers; convert it first, for example "
-            "image.real, numpy.abs(image) or image.astype(float)"
+            f"an image is an array of real numbers, not {dtype}; image.real or image.astype(float) "
+            "converts an array, nnk_image.io.read reads a file"
         )
 
 

@@ -244,8 +244,8 @@ def test_bad_images_are_refused(figure, images, n_axes, error, says):
 @pytest.mark.parametrize(
     ("image", "says"),
     [
-        (None, "not None; check that its file was read"),
-        (IMAGE * 1j, "holds no real numbers"),
+        (None, "an array of real numbers, not object"),
+        (IMAGE * 1j, "an array of real numbers, not complex128"),
     ],
 )
 def test_what_is_no_image_is_refused(figure, image, says):
