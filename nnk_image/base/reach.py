@@ -23,11 +23,6 @@ class Reach:
     unit: tuple[int, ...]
 
     @classmethod
-    def none(cls, axes: int) -> Reach:
-        """Overlap of an operation on single pixels, in an image with this number of axes."""
-        return cls((0,) * axes, (1,) * (axes - 1) + (LANES,))
-
-    @classmethod
     def of_polynomial(
         cls, order: int, window: Sequence[int], laplacian: str = "combinatorial"
     ) -> Reach:
@@ -39,7 +34,7 @@ class Reach:
         """
         steps = order + 2 if laplacian == "normalized" else order + 1
         *others, last = (steps * (side // 2) for side in window)
-        return cls((*others, last + LANES - 1), cls.none(len(window)).unit)
+        return cls((*others, last + LANES - 1), (1,) * len(others) + (LANES,))
 
     def __add__(self, other: Reach) -> Reach:
         """Overlap of one operation after another."""

@@ -84,12 +84,9 @@ def plain_warnings(path: Path | None = None) -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """Return the text of an error on one line."""
-    if isinstance(error, MemoryError):
-        return str(error) or "out of memory"
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror}"
-    return files.one_line(error)
+    """Return the text of an error on one line, with the name of the file if the system says it."""
+    name = error.filename if isinstance(error, OSError) else None
+    return f"{name}: {files.one_line(error)}" if name else files.one_line(error)
 
 
 def for_each(paths: Sequence[Path], work: Callable[[Path], Report]) -> list[Report]:

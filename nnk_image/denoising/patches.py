@@ -4,7 +4,8 @@ docs/denoising.md describes the steps, and what those at half size and for color
 """
 
 import math
-from functools import partial
+import operator
+from functools import partial, reduce
 
 import numpy as np
 from scipy.ndimage import correlate1d
@@ -231,7 +232,7 @@ def _reach(name, shape, channels, spacing=None):
         groupings = settings.first, *settings.searches
         pairs = zip(groupings, (1, *map(len, settings.noise_left)), strict=True)
         reaches = (search_reach(shape, *pair, spacing) for pair in pairs)
-        return sum(reaches, Reach.none(len(shape)))
+        return reduce(operator.add, reaches)
 
     def of_colors(shape, grouping):
         return search_reach(shape, grouping, 1 + len(COLOR_NOISE_LEFT), spacing)

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, triu
 
-from nnk_image.base.edges import edges_of
 from nnk_image.base.extras import needing
 from nnk_image.base.image import Array
 from nnk_image.graph import laplacian
@@ -187,7 +186,8 @@ class ImageGraph:
 
         In PyTorch Geometric: ``Data(edge_index=torch.from_numpy(edge_index), ...)``.
         """
-        return edges_of(self.adjacency)
+        links = self.adjacency.tocoo()
+        return np.stack([links.col, links.row]).astype(np.int64), links.data.copy()
 
     def to_networkx(self) -> networkx.Graph:
         """Convert to a ``networkx.Graph``, or a ``networkx.DiGraph`` if the graph is directed.

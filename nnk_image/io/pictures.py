@@ -121,12 +121,10 @@ def exif_of_tiff(stream: Any) -> bytes | None:
     """Return the tags of a TIFF that other formats store as EXIF data, as EXIF data."""
     with suppress(Exception):
         stream.seek(0)
-        tags, exif = Image.Exif(), Image.Exif()
-        tags.load_from_fp(stream)
-        for tag in _EXIF_IN_TIFF:
-            if tag in tags:
-                is_part = tag >= ExifTags.IFD.Exif
-                exif[tag] = tags.get_ifd(tag) if is_part else tags[tag]
+        exif = Image.Exif()
+        exif.load_from_fp(stream)
+        for tag in {*exif} - {*_EXIF_IN_TIFF}:
+            del exif[tag]
         return exif.tobytes() if len(exif) else None
     return None
 

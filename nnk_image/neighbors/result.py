@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from nnk_image.base import memory
-from nnk_image.base.edges import edges_of
 from nnk_image.base.image import Array
 from nnk_image.neighbors.candidates import Candidates
 
@@ -90,7 +89,8 @@ class Neighborhoods:
 
         They are `edge_index` and `edge_weight` as of `ImageGraph.to_edge_index`.
         """
-        return edges_of(self.to_csr())
+        links = self.to_csr().tocoo()
+        return np.stack([links.col, links.row]).astype(np.int64), links.data.copy()
 
     def __repr__(self) -> str:
         sigma = "local" if np.ndim(self.sigma) else format(self.sigma, "g")
