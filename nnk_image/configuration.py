@@ -36,14 +36,8 @@ def show_config() -> None:
         "system": platform.platform(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "blas": ", ".join(f"{lib['internal_api']} {lib['version']}" for lib in blas),
-        **{name: _version(name) for name in ("nnk_image", *PACKAGES)},
     }
+    for name in ("nnk_image", *PACKAGES):
+        facts[name] = next((found.version for found in metadata.distributions(name=name)), None)
     for name, value in facts.items():
         print(f"{name:14}{value or 'not installed'}")
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
