@@ -39,14 +39,6 @@ def test_nonfinite_pixels_are_masked_with_a_warning(run, tmp_path, shape):
     assert np.nanstd(clean[np.isfinite(clean)]) < 5
 
 
-def test_messages_of_the_library_name_the_file(run, tmp_path):
-    path = tmp_path / "flat.npy"
-    np.save(path, 300 * np.eye(5))
-    err = run.refuses("graph", path)
-    assert err.startswith(f"nnk-image: {path}: the data range")
-    assert "pass sigma_f in the image's units, such as 10 for values up to 255\n" in err
-
-
 @pytest.mark.parametrize(
     ("place", "error", "message"),
     [
