@@ -159,12 +159,8 @@ class Solved:
         # Candidates of weight 0 are kept, because it must be known who was a candidate.
         candidates = self._rows(self.index >= 0, np.ones(len(self.index), np.int8))
         mutual = csr_array(weights.multiply(candidates.T))  # each other's candidates
-        own, other = np.repeat(self.error, np.diff(mutual.indptr)), self.error[mutual.indices]
-        chosen, equal = mutual.copy(), mutual.copy()
-        chosen.data *= own < other
-        equal.data *= own == other
-        graph = chosen + chosen.T + equal.maximum(equal.T)
-        if rule == "min_error_onesided":
-            others = weights - mutual
-            graph = graph + others + others.T
-        return graph
+        others = weights - mutual
+        row = np.repeat(np.arange(len(self.error)), np.diff(mutual.indptr))
+        mutual.data *= self.error[row] <= self.error[mutual.indices]
+        graph = mutual.maximum(mutual.T)
+        return graph + others + others.T if rule == "min_error_onesided" else graph
