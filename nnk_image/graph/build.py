@@ -80,8 +80,6 @@ def image_graph(
 
     Raises
     ------
-    TypeError, ValueError
-        If the image or a parameter is invalid.
     MemoryError
         If the graph is too large; raised before memory is allocated.
 

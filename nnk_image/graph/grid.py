@@ -33,11 +33,6 @@ def grid_graph(
     (N, N) scipy.sparse.csr_array
         Symmetric matrix of float32 ones; the pixel at (row, column) is node ``row * W + column``.
 
-    Raises
-    ------
-    TypeError, ValueError, MemoryError
-        As `image_graph`.
-
     Examples
     --------
     >>> from nnk_image.graph import grid_graph

@@ -132,12 +132,8 @@ class ImageGraph:
         -------
         (N, N) scipy.sparse.csr_array
             New matrix of the type of the weights, with the nodes of `adjacency`. Only
-            'combinatorial' and 'normalized' are symmetric.
-
-        Raises
-        ------
-        ValueError
-            If the kind is unknown, or if a directed graph is not symmetric.
+            'combinatorial' and 'normalized' are symmetric. ValueError if the graph is directed and
+            not symmetric.
         """
         return laplacian.laplacian(self.adjacency, kind)
 

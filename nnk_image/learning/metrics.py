@@ -45,11 +45,6 @@ def nnk_distance(
         Mean squared error in the feature space of the kernel (for 'lle', of the points). For a
         Gaussian kernel it is from 0, if all points of A are in B, to 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is invalid, or if the diagonal of a precomputed kernel is missing.
-
     Notes
     -----
     It is not symmetric, and the triangle inequality does not hold, contrary to Proposition 3.4 of

@@ -55,7 +55,7 @@ def gglr(
     Returns
     -------
     restored, info
-        As for `smooth`, also in what it raises and warns of. Values may leave the known range.
+        As for `smooth`, also in what it warns of. Values may leave the known range.
 
     Notes
     -----

@@ -67,11 +67,6 @@ def smooth(
     info : SolverInfo
         Only if `return_info`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is invalid.
-
     Warns
     -----
     UserWarning

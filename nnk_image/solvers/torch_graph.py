@@ -40,13 +40,6 @@ class TorchGraph:
     bound : float
         Upper bound of the eigenvalues of L; 1 for a graph without edges.
 
-    Raises
-    ------
-    ImportError
-        If PyTorch is not installed.
-    TypeError, ValueError
-        If the graph or a parameter is invalid.
-
     Notes
     -----
     Signals are real tensors (..., H, W) or (..., N); leading axes are batches and channels.
@@ -139,11 +132,6 @@ class TorchGraph:
         -------
         tensor of the shape of x
             Differentiable in both arguments, any number of times.
-
-        Raises
-        ------
-        ValueError
-            If the Laplacian of this graph is not 'combinatorial'.
         """
         import torch
 

@@ -60,7 +60,7 @@ def total_variation(
     Returns
     -------
     restored, info
-        As for `smooth`, also in what it raises and warns of. No value leaves the known range.
+        As for `smooth`, also in what it warns of. No value leaves the known range.
 
     Notes
     -----

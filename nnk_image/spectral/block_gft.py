@@ -49,11 +49,6 @@ def block_gft(
         `inverse` the image, (H // size * size, W // size * size[, C]).  Rows and columns beyond the
         last whole block are left out: pad the image before its graph is built to keep them.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the graph, the values or a parameter is invalid.
-
     Notes
     -----
     The transform is orthogonal.  The Laplacian of a block is ``D - W`` of the edges within it and

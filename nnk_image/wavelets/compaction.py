@@ -130,8 +130,8 @@ def energy_compaction(
     Parameters
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
-        Image of any real dtype and unit, finite but where masked, also by a graph.  The mean of
-        each channel is removed, and energies are relative to the total.
+        Image of any real dtype and unit, finite but where masked, also by a graph; not constant.
+        The mean of each channel is removed, and energies are relative to the total.
     graphs : ImageGraph or dict from str to ImageGraph, optional
         Undirected graphs of the image's shape; a single one is named by its kind.  Default:
         ``{"bilateral": bilateral_graph(image), "nnk": image_graph(image)}``.
@@ -154,11 +154,6 @@ def energy_compaction(
     -------
     EnergyCompaction
         Energies for each graph by name. Compare `normalized` or `cumulative` between graphs.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the image, a graph or a parameter is invalid, or if the image is constant.
 
     Notes
     -----

@@ -85,12 +85,6 @@ class SpectralGraphWavelets:
     bank : FilterBank
         The filters: ``bank.evaluate(x)`` returns their (n_bands, n) responses at n eigenvalues.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the graph or a parameter is invalid, or if `bound`, or `lmax` without `bound`, is below
-        an estimate of the largest eigenvalue.
-
     Notes
     -----
     **lmax and bound.** Above `bound` the polynomials grow without limit, so it must not be below
@@ -160,11 +154,6 @@ class SpectralGraphWavelets:
         (n_bands, H, W[, C]) ndarray of `dtype`
             Bands in the units of the image: first the scaling function, then wavelets from low to
             high frequencies. For volumes and other graphs, the axes of `shape` replace H and W.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If values are not real, finite and unmasked, or their shape is not the graph's.
         """
         signal = self._check_signal(image, (), "image values")
         return self._apply(self._operator.analyze, signal, self.coefficients)
@@ -182,11 +171,6 @@ class SpectralGraphWavelets:
         Returns
         -------
         ndarray of `dtype`, of the image's shape
-
-        Raises
-        ------
-        TypeError, ValueError
-            As `analyze`, or `response` returns another shape or values that are not finite.
         """
         if not callable(response):
             raise TypeError(f"response must be a function of the eigenvalues, not {response!r}")
@@ -211,11 +195,6 @@ class SpectralGraphWavelets:
         (H, W[, C]) ndarray of `dtype`
             For the random-walk Laplacian it is the adjoint in the inner product weighted by the
             degrees (regularized: by degrees plus tau).
-
-        Raises
-        ------
-        TypeError, ValueError
-            As `analyze`.
         """
         values = self._check_signal(coefficients, (self.n_bands,), "coefficients")
         return self._apply(self._operator.synthesize, values, self.coefficients, 1)
@@ -237,9 +216,9 @@ class SpectralGraphWavelets:
 
         Raises
         ------
-        TypeError, ValueError
-            As `synthesize`; also if the filters are almost 0 at some frequency, so that rounding in
-            `dtype` could change the image by more than 1 %.
+        ValueError
+            If the filters are almost 0 at some frequency, so that rounding in `dtype` could change
+            the image by more than 1 %.
 
         Notes
         -----
