@@ -1,6 +1,5 @@
 """Labels of nodes and points: propagation on a graph, and from few examples."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -115,11 +114,8 @@ def few_shot_labels(
     Q: npt.ArrayLike,
     n_neighbors: int = 30,
     *,
-    kernel: str | Callable[..., Any] = "cosine",
-    sigma: float | str = "kth",
-    method: str = "nnk",
     n_accept: int = 1,
-    n_jobs: int | None = None,
+    **options: Any,
 ) -> Array:
     """Label many queries jointly from a few labeled points (transductive few-shot learning).
 
@@ -133,11 +129,12 @@ def few_shot_labels(
         Queries.
     n_neighbors : int
         Largest number of candidates of a query, the labeled points most similar to it; default 30.
-    kernel, sigma, method, n_jobs : optional
-        As for `nnk_neighbors`, but the default kernel is 'cosine'. Not ``kernel='precomputed'`` and
-        ``method='mutual_knn'``; 'kstar' and 'lnp' need ``kernel='gaussian'``.
     n_accept : int
         Largest number of queries per class that get their final label in each round; default 1.
+    **options
+        As for `nnk_neighbors`, but the default kernel is 'cosine'. Not ``kernel='precomputed'``,
+        ``method='mutual_knn'`` and lists of candidates; 'kstar' and 'lnp' need
+        ``kernel='gaussian'``.
 
     Returns
     -------
@@ -171,7 +168,8 @@ def few_shot_labels(
     >>> few_shot_labels(points[[0, 7]], ["right", "up"], points[1:7])
     array(['right', 'right', 'right', 'up', 'up', 'up'], dtype='<U5')
     """
-    if isinstance(kernel, str) and kernel == "precomputed":
+    options = {"kernel": "cosine"} | options
+    if options["kernel"] == "precomputed":
         raise ValueError(
             "kernel='precomputed' is not possible, because queries become points; give features"
         )
@@ -191,15 +189,8 @@ def few_shot_labels(
     found = np.full(len(queries), -1)
     left = np.arange(len(queries))
     while len(left):
-        near = nnk_neighbors(
-            points,
-            min(n_neighbors, len(points)),
-            queries=queries[left],
-            kernel=kernel,
-            sigma=sigma,
-            method=method,
-            n_jobs=n_jobs,
-        )
+        k = min(n_neighbors, len(points))
+        near = nnk_neighbors(points, k, queries=queries[left], **options)
         mass = near.to_csr() @ np.eye(len(classes))[labels]
         total = mass.sum(axis=1, keepdims=True)
         share = np.divide(mass, total, out=mass, where=total > 0)

@@ -1,6 +1,5 @@
 """How far apart data sets are, and how alike neighborhoods before and after an embedding."""
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,7 @@ from nnk_image.neighbors.options import check_params
 
 
 def nnk_distance(
-    A: npt.ArrayLike,
-    B: npt.ArrayLike,
-    n_neighbors: int = 30,
-    *,
-    kernel: str | Callable[..., Any] = "gaussian",
-    kernel_params: Mapping[str, Any] | None = None,
-    sigma: float | str = "kth",
-    n_jobs: int | None = None,
+    A: npt.ArrayLike, B: npt.ArrayLike, n_neighbors: int = 30, **options: Any
 ) -> float:
     """Measure the distance from one data set to another (NNK distance).
 
@@ -33,7 +25,7 @@ def nnk_distance(
     A, B : (n, d) and (N, d) array_like or sparse matrix
         Points that are reconstructed, and points that they are reconstructed from. For
         ``kernel='precomputed'``: the (n, N) kernel of A with B, and the (N, N) kernel of B.
-    n_neighbors, kernel, kernel_params, sigma, n_jobs : optional
+    n_neighbors, **options
         As for `nnk_neighbors`, with the same defaults; candidates are points of B. The default
         width depends on B: give `sigma` as a number to compare distances to different sets.
         ``kernel='precomputed'`` needs ``kernel_params={'diagonal': ...}``, the kernel of each point
@@ -67,21 +59,13 @@ def nnk_distance(
     A, B = check_features("A", A), check_features("B", B)
     if A.shape[1] != B.shape[1]:
         raise ValueError(f"A has {A.shape[1]} features, B has {B.shape[1]}")
-    is_matrix = isinstance(kernel, str) and kernel == "precomputed"
-    if is_matrix and check_params("kernel_params", kernel_params).get("diagonal") is None:
+    params = check_params("kernel_params", options.get("kernel_params"))
+    if options.get("kernel") == "precomputed" and params.get("diagonal") is None:
         raise ValueError(
             "kernel='precomputed' needs the kernel of each point of A with itself, which the "
             "distance depends on: give kernel_params={'diagonal': ...}, a number or (n,)"
         )
-    near = nnk_neighbors(
-        B,
-        n_neighbors,
-        queries=A,
-        kernel=kernel,
-        kernel_params=kernel_params,
-        sigma=sigma,
-        n_jobs=n_jobs,
-    )
+    near = nnk_neighbors(B, n_neighbors, queries=A, **options)
     return float(2 * near.error.mean())
 
 
