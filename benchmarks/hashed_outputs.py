@@ -41,9 +41,7 @@ def graph_digest(graph):
     """Return a hash of the content of an `ImageGraph`."""
     matrix = graph.adjacency
     facts = graph.kind, graph.window, graph.sigma_d, graph.sigma_f, graph.directed
-    return digest(
-        matrix.indptr, matrix.indices, matrix.data, graph.valid, repr(facts), graph.n_underflow
-    )
+    return digest(matrix.indptr, matrix.indices, matrix.data, graph.valid, repr(facts))
 
 
 def triangle_wave(x):

@@ -10,7 +10,6 @@ import nnk_image
 from benchmarks.graph import SIGMA_F
 from benchmarks.pictures import noisy_camera
 from benchmarks.timing import comparison
-from nnk_image.graph.planes import StoredEdges
 
 ORDER, BANDS = 30, 7
 OURS = {"analyze float32": "/ float32", "analyze float64": "/ float64"}
@@ -30,7 +29,7 @@ def _table(graph, image, rounds):
     contenders = {}
     for n_jobs, name in ((1, "analyze {}"), (2, "analyze {}, 2 threads")):
         for dtype in ("float32", "float64"):
-            own = replace(graph, edges=StoredEdges(graph.adjacency.astype(dtype)))
+            own = replace(graph, edges=graph.adjacency.astype(dtype))
             options = {"order": ORDER, "lmax": lmax, "n_jobs": n_jobs}
             ours, pixels = nnk_image.SpectralGraphWavelets(own, **options), image.astype(dtype)
             contenders[name.format(dtype)] = lambda ours=ours, pixels=pixels: ours.analyze(pixels)

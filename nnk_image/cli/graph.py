@@ -115,8 +115,6 @@ def lines_of(graph: nnk_image.ImageGraph) -> dict[str, str]:
         lines["masked"] = f"{np.count_nonzero(~graph.valid):,} pixels"
     if not counts.all():
         lines["isolated"] = f"{np.count_nonzero(counts == 0):,} pixels without neighbors"
-    if graph.n_underflow:
-        lines["left out"] = f"{graph.n_underflow:,} edges, too weak for {matrix.dtype}"
     return lines
 
 

@@ -13,7 +13,7 @@ from nnk_image.base.checks import check_choice, warn
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.graph.planes import EdgePlanes, StoredEdges
+from nnk_image.graph.planes import EdgePlanes
 from nnk_image.graph.pruning import GraphSpec
 from nnk_image.neighbors.model import NeighborhoodModel
 
@@ -156,8 +156,7 @@ def bilateral_graph(
     -------
     ImageGraph
         Undirected graph, with weights of the same dtype as those of `image_graph`, and the same
-        errors and warnings.  Edges whose weight would underflow are left out: see
-        `ImageGraph.n_underflow`.
+        errors and warnings.  Edges whose weight would underflow are left out.
 
     References
     ----------
@@ -229,4 +228,4 @@ def _nnk_weighted(
     solved = NeighborhoodModel(features, max_neighbors, **options).solve()
     adjacency = solved.graph(None if directed else "max").astype(graph.dtype)
     adjacency.eliminate_zeros()  # weights too small for float32 have become 0
-    return replace(graph, edges=StoredEdges(adjacency), directed=directed)
+    return replace(graph, edges=adjacency, directed=directed)

@@ -12,16 +12,12 @@ from nnk_image.base.atomic import atomic_output
 from nnk_image.base.checks import check_choice, check_positive
 from nnk_image.base.geometry import strides_of
 from nnk_image.base.image import MOST_AXES, Array, check_spacing
-from nnk_image.graph.planes import StoredEdges
 from nnk_image.graph.window import check_window, sides_of
 
 FORMAT = "nnk_image.ImageGraph 1"
 """Value of the entry `format` in a graph's file."""
 
-_PARTS = (
-    *("shape", "kind", "window", "sigma_d", "sigma_f"),
-    *("directed", "n_underflow", "valid", "spacing"),
-)
+_PARTS = ("shape", "kind", "window", "sigma_d", "sigma_f", "directed", "valid", "spacing")
 
 
 def write_graph(graph: Any, path: str | os.PathLike[str]) -> None:
@@ -71,7 +67,7 @@ def _parts_of(file: Mapping[str, Array]) -> dict[str, Any]:
         raise ValueError(f"shape {shape}")
     window, spacing = file["window"].tolist(), file.get("spacing")
     parts = {
-        "edges": StoredEdges(_matrix_of(file, math.prod(shape)), int(file["n_underflow"])),
+        "edges": _matrix_of(file, math.prod(shape)),
         "shape": shape,
         "kind": check_choice("kind", str(file["kind"]), ("nnk", "bilateral")),
         "window": check_window(window, len(shape)),
@@ -81,7 +77,7 @@ def _parts_of(file: Mapping[str, Array]) -> dict[str, Any]:
         "valid": file.get("valid"),
         "spacing": check_spacing(spacing.tolist(), len(shape)) if spacing is not None else None,
     }
-    _check_edges(parts["edges"].adjacency, parts)
+    _check_edges(parts["edges"], parts)
     return parts
 
 
@@ -120,5 +116,3 @@ def _check_edges(matrix: csr_array, parts: Mapping[str, Any]) -> None:
         raise ValueError("the mask does not fit the shape")
     if valid is not None and degree[~valid.ravel()].any():
         raise ValueError("a pixel outside the mask has edges")
-    if parts["edges"].n_underflow < 0:
-        raise ValueError(f"n_underflow={parts['edges'].n_underflow}")

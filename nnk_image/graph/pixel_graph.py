@@ -17,7 +17,7 @@ from nnk_image.base.extras import needing
 from nnk_image.base.image import Array
 from nnk_image.graph import laplacian
 from nnk_image.graph.files import read_graph, write_graph
-from nnk_image.graph.planes import EdgePlanes, StoredEdges
+from nnk_image.graph.planes import EdgePlanes
 
 if TYPE_CHECKING:
     import networkx
@@ -32,7 +32,7 @@ class ImageGraph:
 
     Attributes
     ----------
-    edges : EdgePlanes or StoredEdges
+    edges : EdgePlanes or scipy.sparse.csr_array
         The edges in internal form. Use `adjacency` instead.
     shape : tuple of int
         Shape of the image without channels: (H, W), or (D, H, W) for a volume.
@@ -54,7 +54,7 @@ class ImageGraph:
     (256, 256)
     """
 
-    edges: EdgePlanes | StoredEdges
+    edges: EdgePlanes | csr_array
     shape: tuple[int, ...]
     kind: str
     window: int | tuple[int, ...]
@@ -75,18 +75,11 @@ class ImageGraph:
         The graph keeps this matrix, which is read-only. To change it, or to pass it to a function
         that fails with "WRITEBACKIFCOPY base is read-only", use ``graph.adjacency.copy()``.
         """
-        matrix = copy.copy(self.edges.stored.adjacency)  # shares the arrays, which stay read-only
+        edges = self.edges.matrix if isinstance(self.edges, EdgePlanes) else self.edges
+        matrix = copy.copy(edges)  # shares the arrays, which stay read-only
         for part in (matrix.data, matrix.indices, matrix.indptr):
             part.flags.writeable = False
         return matrix
-
-    @property
-    def n_underflow(self) -> int:
-        """Number of edges left out because their kernel weight, which is near 0, would underflow.
-
-        It is 0 for ``image_graph(..., weights='nnk')``, where weights of 0 are left out uncounted.
-        """
-        return self.edges.stored.n_underflow
 
     @property
     def dtype(self) -> np.dtype[Any]:

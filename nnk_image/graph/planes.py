@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -14,26 +13,6 @@ from nnk_image import _core
 from nnk_image.base import memory
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.pruning import GraphSpec, choose_edges
-
-
-class StoredEdges(NamedTuple):
-    """Edges as a matrix with sorted columns and no explicit zeros.
-
-    `n_underflow` edges are left out, whose weight was below the smallest normal number of its type.
-    """
-
-    adjacency: csr_array
-    n_underflow: int = 0
-
-    @property
-    def stored(self) -> StoredEdges:
-        """Return self, so that callers can use `edges.stored` for both classes."""
-        return self
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the weights."""
-        return self.adjacency.dtype
 
 
 class EdgePlanes:
@@ -54,16 +33,12 @@ class EdgePlanes:
         _core.fill_entries(operator, self.bits, self._kernel, y0, y1)
 
     @cached_property
-    def stored(self) -> StoredEdges:
-        """The matrix, made when it is first used."""
+    def matrix(self) -> csr_array:
+        """The matrix with sorted columns and no explicit zeros, made when it is first used."""
         with RowExecutor(self._n_jobs) as executor:
-            adjacency, n_zeros = self._matrix(executor.run)
-        if n_zeros:
-            adjacency.eliminate_zeros()
-        return StoredEdges(adjacency, n_zeros if self.directed else n_zeros // 2)
+            return self._matrix(executor.run)
 
-    def _matrix(self, run: Callable[..., None]) -> tuple[csr_array, int]:
-        """Return the matrix with sorted columns, and the number of stored weights that are 0."""
+    def _matrix(self, run: Callable[..., None]) -> csr_array:
         n_nodes, rows = math.prod(self.shape), (self._height, self._row_work)
         row_start = np.zeros(self._height + 1, np.int64)
         run(partial(_core.count_rows, self.bits, row_start[1:]), *rows)
@@ -83,4 +58,6 @@ class EdgePlanes:
         run(fill, *rows, consume=n_zeros.append)
         adjacency = csr_array((data, indices, indptr), shape=(n_nodes, n_nodes))
         adjacency.has_canonical_format = True
-        return adjacency, sum(n_zeros)
+        if any(n_zeros):
+            adjacency.eliminate_zeros()
+        return adjacency

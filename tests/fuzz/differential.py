@@ -240,4 +240,4 @@ def _in_another_way(rng, image):
 
 def _parts(graph):
     matrix = graph.adjacency
-    return matrix.indptr, matrix.indices, matrix.data, np.array(graph.n_underflow)
+    return matrix.indptr, matrix.indices, matrix.data

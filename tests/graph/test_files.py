@@ -29,7 +29,7 @@ GRAPHS = {
     "no edges": image_graph(IMAGE[:1, :1]),
     "volume": image_graph(RNG.random((4, 5, 6)), (3, 5, 5), spacing=(2, 1, 1)),
 }
-FIELDS = ("shape", "kind", "window", "sigma_d", "sigma_f", "directed", "n_underflow")
+FIELDS = ("shape", "kind", "window", "sigma_d", "sigma_f", "directed")
 CSR = ("indptr", "indices", "data")
 
 
@@ -164,7 +164,6 @@ DAMAGE = {
     "even window": ({"window": np.array(4)}, "window=4"),
     "unknown member": ({"volid": MASK}, "'volid', which no graph file has"),
     "width NaN": ({"sigma_f": np.array(np.nan)}, "sigma_f=nan"),
-    "negative underflow": ({"n_underflow": np.array(-1)}, "n_underflow"),
     "mask of another shape": ({"valid": np.ones((6, 5), bool)}, "mask does not fit"),
     "mask of numbers": ({"valid": np.ones((5, 6))}, "mask does not fit"),
     "masked pixel with edges": ({"valid": np.arange(30).reshape(5, 6) > 0}, "mask"),

@@ -64,11 +64,10 @@ def test_channel_axis(channel_axis):
 
 
 @pytest.mark.parametrize(("dtype", "far"), [(np.float32, 13), (np.float64, 37.5)])
-def test_weights_that_underflow_are_counted_and_left_out(dtype, far, simd):
+def test_weights_that_underflow_are_left_out(dtype, far, simd):
     # Differences of 0, 1 and about 13 (37) sigma_f: weights on both sides of the limit.
     levels = np.array([0, 1, far - 0.1, far + 0.1, 60])
     image = levels[np.random.default_rng(9).integers(0, 5, (4, 67))].astype(dtype)
-    assert image_graph(image, 5, 1.5, 1.0).n_underflow > 10
     assert_matches_brute_force(image, 5, 1.5, 1.0)
 
 

@@ -15,7 +15,6 @@ from nnk_image import (
     nnk_graph,
     nnk_weights,
 )
-from nnk_image.graph.planes import StoredEdges
 from nnk_image.neighbors import _core as neighbors_core
 
 RNG = np.random.default_rng(5)
@@ -32,7 +31,7 @@ NEAREST = nnk_graph(POINTS, 8)
 def misaligned(thing):
     """Return an equal array, matrix or graph whose arrays start one byte past aligned addresses."""
     if isinstance(thing, ImageGraph):
-        return replace(thing, edges=StoredEdges(misaligned(thing.adjacency)))
+        return replace(thing, edges=misaligned(thing.adjacency))
     if sp.issparse(thing):
         matrix = thing.copy()
         parts = (matrix.data, matrix.indices, matrix.indptr)

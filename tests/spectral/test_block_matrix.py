@@ -13,7 +13,6 @@ from pictures import progress_of
 
 from nnk_image import SpectralGraphWavelets, denoise, image_graph
 from nnk_image.graph.laplacian import KINDS
-from nnk_image.graph.planes import StoredEdges
 from nnk_image.spectral import block_matrix
 from nnk_image.spectral.chebyshev import GridRecurrence
 
@@ -79,7 +78,7 @@ def test_later_changes_of_the_matrix_do_not_matter(no_entries_kept):
     graph = image_graph(image, 5, sigma_f=9)
     with pytest.raises(ValueError, match="read-only"):
         graph.adjacency.data[:] = 0
-    graph = replace(graph, edges=StoredEdges(graph.adjacency.copy()))
+    graph = replace(graph, edges=graph.adjacency.copy())
     wavelets = SpectralGraphWavelets(graph)
     expected = wavelets.analyze(image)
     weights = graph.adjacency.data

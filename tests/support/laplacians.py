@@ -6,7 +6,6 @@ import numpy as np
 
 from nnk_image import SpectralGraphWavelets, image_graph
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.graph.planes import StoredEdges
 from nnk_image.spectral.operator import LaplacianOperator
 
 
@@ -25,7 +24,7 @@ def random_bank(n_bands, order, seed=0):
 
 def stored(graph, dtype=None):
     """Return the graph with its edges as a matrix instead of planes, optionally in `dtype`."""
-    return replace(graph, edges=StoredEdges(graph.adjacency.astype(dtype or graph.dtype)))
+    return replace(graph, edges=graph.adjacency.astype(dtype or graph.dtype))
 
 
 def wavelets_of(image, window=None, sigma_d=2.0, sigma_f=None, **options):
