@@ -126,8 +126,7 @@ class _PlanarSystem:
             squares = self._matrix.data * (axis[self._matrix.indices] - axis[rows]) ** 2
             sums = np.bincount(rows, squares, len(places))
             diagonal.append((sums / 4 + stiffness * degrees).astype(places.dtype))
-        self.shape = len(places), len(diagonal)
-        self._data = np.zeros(self.shape, places.dtype)
+        self._data = np.zeros((len(places), len(diagonal)), places.dtype)
         self._data[:, 0] = problem.data_weights
         self._diagonal = problem.weight * np.stack(diagonal, axis=1) + self._data
         # Divided by these, residuals of slopes are in units of the signal.
@@ -139,11 +138,7 @@ class _PlanarSystem:
         problem, fixed = self._problem, self._problem.fixed
         right, first = np.zeros_like(self._data), np.zeros_like(self._data)
         right[:, 0] = problem.data_weights * values
-        if start.shape == first.shape:
-            first[:] = start
-        else:
-            first[:, 0] = start
-        first[fixed, 0] = values[fixed]
+        first[:, 0] = np.where(fixed, values, start)
         x, count, error = solve_symmetric(
             self._product,
             self._diagonal.ravel(),
@@ -153,11 +148,10 @@ class _PlanarSystem:
             problem.max_iterations,
             units=self._units.ravel(),
         )
-        x = x.reshape(self.shape)
-        return x[:, 0].copy(), count, error, x
+        return x.reshape(first.shape)[:, 0], count, error
 
     def _product(self, vector: Array) -> Array:
-        x = vector.reshape(self.shape)
+        x = vector.reshape(self._data.shape)
         out = np.zeros_like(x)
         if self._matrix.nnz:
             rows = self._matrix.indptr, self._matrix.indices, self._matrix.data
