@@ -36,11 +36,10 @@ def solve_symmetric(
         r = scale * (right - multiply(x))
         return r, float(np.linalg.norm(per_unit * r))
 
-    with np.errstate(over="ignore", invalid="ignore"):
-        r, norm = residual(start)
-        size = residual(np.where(free, 0, start))[1] or norm or 1.0
-        if not np.isfinite([norm, size, float(np.linalg.norm(diagonal))]).all():
-            return start, 0, np.inf
+    r, norm = residual(start)
+    size = residual(np.where(free, 0, start))[1] or norm or 1.0
+    if not np.isfinite([norm, size, float(np.linalg.norm(diagonal))]).all():
+        return start, 0, np.inf
     kind = {"shape": (len(start), len(start)), "dtype": start.dtype}
     operator = LinearOperator(matvec=lambda x: scale * multiply(scale * x), **kind)
     inverse = LinearOperator(matvec=lambda x: root * invert(scale * x), **kind)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -80,17 +79,10 @@ class Problem:
         """Nodes that keep their values: the known ones, if `strength` is 0."""
         return self.known if self.strength == 0 else np.zeros_like(self.known)
 
-    @cached_property
+    @property
     def weight(self) -> float:
-        """Weight of the smoothness term.
-
-        For strength 0 only the constraint counts and any positive weight gives the same result; use
-        one that brings the largest edge weight near 1.
-        """
-        largest = 0 if self.strength else _matrix(self.graph).data.max(initial=0)
-        if not largest:
-            return self.strength or 1.0
-        return 2.0 ** min(-math.ceil(math.log2(largest)), 1023)
+        """Weight of the smoothness term; any positive one gives the same result for strength 0."""
+        return self.strength or 1.0
 
     @property
     def data_weights(self) -> Array:
@@ -116,14 +108,14 @@ class Problem:
 
         The system has a method ``solve(values, start)``, which returns a `Solution`.
         """
-        with RowExecutor(n_jobs) as executor:
+        with RowExecutor(n_jobs) as executor, np.errstate(over="ignore", invalid="ignore"):
             system = system_of(self, executor)
             found = [system.solve(*given) for given in zip(self.values, self.start, strict=True)]
         signals, counts, errors = zip(*found, strict=True)
         signal = self.scale * np.stack(signals, axis=-1).reshape(self.shape)
         signal = signal.astype(self.dtype, copy=False)
         report = SolverInfo(max(counts), max(errors), max(errors) <= self.tol)
-        if report.error == np.inf:
+        if not (np.isfinite(report.error) and np.isfinite(signal).all()):
             raise ValueError(
                 "strength, start, the edge weights or the coordinates are too large to compute "
                 f"with in {self.values.dtype} arithmetic; give smaller numbers"

@@ -18,7 +18,7 @@ _PER_CHUNK = 1 << 16
 """Nodes or edges per chunk for any n_jobs, so that sums are always rounded in the same order."""
 
 _STEPS_PER_CHECK = 10
-_DIVISOR_OF_FIXED = 1e-9  # avoids division by 0 for edges between two fixed nodes
+_DIVISOR_OF_FIXED = 1e-9  # difference of two fixed nodes at which their flow is at its limit
 _STEP_OF_UNKNOWN = 0.5  # most that an unknown node moves, in standard deviations of the signal
 
 
@@ -107,9 +107,8 @@ class _Flow:
         of_node = np.empty_like(matrix.indices)
         of_node[upper] = 2 * numbers
         of_node[~upper] = 2 * csr_array((numbers, head, start), matrix.shape).tocsc().data + 1
-        weight = problem.strength / problem.scale or problem.weight
-        with np.errstate(over="ignore"):
-            self._limit = limit = weight * matrix.data[upper]
+        weight = problem.weight / (problem.scale if problem.strength else 1)
+        self._limit = limit = weight * matrix.data[upper]
         self._largest = weight * matrix.max(axis=1).toarray().ravel().astype(float)  # of each node
         self._n_edges, self._degrees = len(tail), degrees
         self._rounding = float(np.finfo(matrix.dtype).eps) * float(limit.sum(dtype=float))
@@ -127,13 +126,7 @@ class _Flow:
         node_step[problem.fixed] = 0
         flows = node_step * self._degrees
         both = flows[tail] + flows[head]  # 0 where both ends are fixed
-        with np.errstate(over="ignore"):
-            step = (1 / np.where(both > 0, both, _DIVISOR_OF_FIXED)).astype(limit.dtype)
-        if not (np.isfinite(limit).all() and np.isfinite(step).all()):
-            raise ValueError(
-                f"strength={problem.strength:g} is too large for a signal of this size, in "
-                f"{limit.dtype} arithmetic"
-            )
+        step = np.divide(1, both, out=limit / _DIVISOR_OF_FIXED, where=both > 0)
         self._node_step = node_step.astype(limit.dtype)
         self._edges = _core.EdgeList(*self._topology, limit, step)
 

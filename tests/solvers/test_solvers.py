@@ -264,7 +264,7 @@ def test_signals_in_any_units(solver, dtype, exponent):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("fixed", [False, True])
-@pytest.mark.parametrize("exponent", [-900, -40, 40, 900])
+@pytest.mark.parametrize("exponent", [-120, -40, 40, 120])
 def test_units_of_weights_and_of_partly_known_signals(solver, fixed, exponent):
     """Scaling by powers of 2 changes nothing; total variation once did not converge."""
     options = {"known": HALF.ravel(), "max_iterations": 50, "return_info": True}
@@ -452,7 +452,7 @@ def test_a_huge_strength_in_float32_leaves_the_mean():
 
 def test_strengths_that_do_not_fit_the_signal_are_refused():
     graph, known = grid_graph((2, 2)), np.array([True, True, False, False])
-    with pytest.raises(ValueError, match=r"strength=0\.1 is too large for a signal of this size"):
+    with pytest.raises(ValueError, match="too large to compute with"):
         total_variation(graph, [1e-310, 3e-310, 0, 0], 0.1)
     found = total_variation(graph, [1.0, 3, 0, 0], 1e-320, known=known)
     np.testing.assert_array_equal(found[known], [1, 3])
