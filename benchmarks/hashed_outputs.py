@@ -237,7 +237,7 @@ def points():
     labels[:20] = np.arange(20) % 3
     yield "labels", digest(learning.label_propagation(graph, labels))
     found = nnk_image.nnk_neighbors(data, n_neighbors=10)
-    yield "dimension", digest(learning.intrinsic_dimension(found))
+    yield "dimension", digest(found.n_kept)
     y = (data[:, 0] > 0).astype(int)
     model = nnk_image.NNKClassifier(n_neighbors=8).fit(data, y)
     yield "classifier", digest(model.predict_proba(data + 0.1))

@@ -7,7 +7,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from benchmarks.papers import points_data
 from benchmarks.timing import Table
 from nnk_image import NNKClassifier, nnk_neighbors
-from nnk_image.learning import intrinsic_dimension, manifold_metrics
+from nnk_image.learning import manifold_metrics
 
 
 def interpolation():
@@ -47,7 +47,7 @@ def manifolds():
     )
     for name, X in points_data.manifolds().items():
         near = nnk_neighbors(X, n_neighbors=50, kernel="cosine")
-        row = {"": name, "neighbors": intrinsic_dimension(near).mean()}
+        row = {"": name, "neighbors": near.n_kept.mean()}
         metrics = manifold_metrics(X, near)
         row["diameter"] = metrics.diameter.mean()
         row["affinity, min_rank"] = metrics.affinity.mean()
@@ -59,6 +59,6 @@ def manifolds():
         X *= rng.random((4000, 1)) ** (1 / d) / np.linalg.norm(X, axis=1, keepdims=True)
         near = nnk_neighbors(X, n_neighbors=100)
         inside = np.argsort(np.linalg.norm(X, axis=1))[:400]
-        count = intrinsic_dimension(near)[inside].mean()
+        count = near.n_kept[inside].mean()
         table.rows.append({"": f"ball of {d} dimensions", "neighbors": count})
     return table

@@ -90,7 +90,7 @@ def manifold_metrics(
     points = check_points("X", X, matrix)
     scaled = unit_rows(points) if normalize else points
     return ManifoldMetrics(
-        intrinsic_dimension(matrix),
+        np.diff(matrix.indptr).astype(np.int64),
         np.array([pdist(scaled[near]).max(initial=0.0) for near in _rows(matrix)]),
         _affinities(points, matrix, norm),
         _dimension_vector(matrix),
@@ -98,31 +98,31 @@ def manifold_metrics(
 
 
 def intrinsic_dimension(
-    neighborhoods: Weights, X: npt.ArrayLike | None = None, *, threshold: float = 0.05
+    neighborhoods: Weights, X: npt.ArrayLike, *, threshold: float = 0.05
 ) -> Array:
     """Estimate the local dimension of data at each point, such as 1 on a curve and 2 on a surface.
 
     Parameters
     ----------
-    neighborhoods : Neighborhoods, or (n, N) scipy.sparse matrix
-        Neighbors of each point, from `nnk_neighbors`; without `X` also of n other queries.
-    X : (N, d) array_like or sparse matrix, optional
-        Points, to count the principal directions in which neighbors spread, not the neighbors.
+    neighborhoods : Neighborhoods, or (N, N) scipy.sparse matrix
+        Neighbors of each point, from `nnk_neighbors`.
+    X : (N, d) array_like or sparse matrix
+        Points.
     threshold : float
         A direction counts if its eigenvalue exceeds this fraction of the largest one, below 1;
-        default 0.05. Ignored without `X`.
+        default 0.05.
 
     Returns
     -------
-    (n,) int64 ndarray
+    (N,) int64 ndarray
         The dimension at each point; 0 for a point without neighbors, or whose neighbors equal it.
 
     Notes
     -----
-    The number of neighbors that NNK keeps is 2 on a curve, about 4 on a surface. With `X` it is the
-    number of large eigenvalues of ``sum_j theta_j (x_j - x_i)(x_j - x_i)'`` over the neighbors j of
-    point i: 1 on a curve, 2 on a surface. Neighborhoods must then be wider than the noise and
-    narrower than the radius of curvature.
+    It is the number of principal directions in which the neighbors spread: that of large
+    eigenvalues of ``sum_j theta_j (x_j - x_i)(x_j - x_i)'`` over the neighbors j of point i.
+    Neighborhoods must be wider than the noise and narrower than the radius of curvature. The number
+    of neighbors that NNK keeps, `Neighborhoods.n_kept`, is 2 on a curve and about 4 on a surface.
 
     References
     ----------
@@ -137,8 +137,8 @@ def intrinsic_dimension(
     >>> from nnk_image.learning import intrinsic_dimension
     >>> line = np.arange(7.0).reshape(-1, 1) * [1, 2, 3]
     >>> near = nnk_neighbors(line, n_neighbors=4)
-    >>> intrinsic_dimension(near)
-    array([1, 2, 2, 2, 2, 2, 1])
+    >>> near.n_kept
+    array([1, 2, 2, 2, 2, 2, 1], dtype=int32)
     >>> intrinsic_dimension(near, line)
     array([1, 1, 1, 1, 1, 1, 1])
     """
@@ -146,9 +146,7 @@ def intrinsic_dimension(
         raise ValueError(
             f"threshold={threshold} must be below 1: a share of the largest eigenvalue"
         )
-    matrix = check_weights(neighborhoods, square=X is not None)
-    if X is None:
-        return np.diff(matrix.indptr).astype(np.int64)
+    matrix = check_weights(neighborhoods, square=True)
     if matrix.nnz and matrix.data.min() < 0:
         raise ValueError(f"weights of neighbors must be positive, got {matrix.data.min():g}")
     points = check_points("X", X, matrix)
@@ -167,18 +165,12 @@ def _affinities(points: Array, matrix: csr_array, norm: str) -> Array:
     none = np.zeros((points.shape[1], 0))
     bases = [orth(points[near].T, _RANK) if len(near) else none for near in _rows(matrix)]
     rank = np.array([basis.shape[1] for basis in bases])
+    rows, columns = np.repeat(np.arange(len(rank)), np.diff(matrix.indptr)), matrix.indices
     size = np.diff(matrix.indptr) if norm == "product" else rank
-    result = np.zeros(matrix.nnz)
-    for i, near in enumerate(_rows(matrix)):
-        if rank[i] == 0 or not rank[near].any():
-            continue
-        cosines = (bases[i].T @ np.hstack([bases[j] for j in near])) ** 2
-        start = np.cumsum(rank[near]) - rank[near]
-        total = np.add.reduceat(np.append(cosines.sum(axis=0), 0), start)
-        divisor = np.minimum(size[i], size[near]) if norm == "min_rank" else size[i] * size[near]
-        part = slice(matrix.indptr[i], matrix.indptr[i + 1])
-        result[part] = np.where(rank[near] > 0, np.sqrt(total / np.maximum(divisor, 1)), 0)
-    return result.clip(max=1)
+    combine = np.multiply if norm == "product" else np.minimum
+    divisor = np.maximum(combine(size[rows], size[columns]), 1)
+    found = [np.linalg.norm(bases[i].T @ bases[j]) for i, j in zip(rows, columns, strict=True)]
+    return (found / np.sqrt(divisor)).clip(max=1)
 
 
 def _dimension_vector(matrix: csr_array) -> Array:

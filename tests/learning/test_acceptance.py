@@ -9,7 +9,6 @@ from sklearn import datasets
 from sklearn.cluster import SpectralClustering
 
 from nnk_image.learning import (
-    intrinsic_dimension,
     label_propagation,
     lle_embedding,
     manifold_metrics,
@@ -179,7 +178,7 @@ def test_intrinsic_dimension_of_lines_and_normal_samples():
         "128-d": rng.standard_normal((1024, 128)),
     }
     near = {n: nnk_neighbors(X, n_neighbors=50, kernel="cosine") for n, X in sets.items()}
-    mean = {name: intrinsic_dimension(found).mean() for name, found in near.items()}
+    mean = {name: found.n_kept.mean() for name, found in near.items()}
     assert mean["lines"] == pytest.approx(1.98, abs=0.05)
     assert mean["10-d"] == pytest.approx(10, abs=0.05)
     assert mean["128-d"] == pytest.approx(44.5, abs=0.5)

@@ -97,7 +97,8 @@ def test_alignment_equals_its_definition(data, n):
 
 
 def test_dimension_and_diameter_by_brute_force():
-    np.testing.assert_array_equal(intrinsic_dimension(NEAR), [len(row) for row in ROWS])
+    counts = manifold_metrics(POINTS, NEAR).dimension
+    np.testing.assert_array_equal(counts, [len(row) for row in ROWS])
     for normalize in (True, False):
         X = POINTS / np.linalg.norm(POINTS, axis=1)[:, None] if normalize else POINTS
         expected = [max(np.linalg.norm(X[j] - X[k]) for j in row for k in row) for row in ROWS]
@@ -209,10 +210,10 @@ INVALID = np.where(np.arange(40)[:, None] == 3, np.nan, POINTS)
          "queries among"),
         (lambda: manifold_metrics(POINTS, NEAR, norm="max"), ValueError, "norm='max' is unknown"),
         (lambda: manifold_metrics(POINTS[1:], NEAR), ValueError, "X holds 39 points"),
-        (lambda: intrinsic_dimension(POINTS), TypeError, "ndarray"),
-        (lambda: intrinsic_dimension(sp.csr_array((0, 3))), ValueError, "are empty"),
-        (lambda: intrinsic_dimension(NEAR.to_csr() * np.nan), ValueError, "finite"),
-        (lambda: intrinsic_dimension(NEAR.to_csr() * 1j), TypeError, "complex"),
+        (lambda: intrinsic_dimension(POINTS, POINTS), TypeError, "ndarray"),
+        (lambda: intrinsic_dimension(sp.csr_array((0, 3)), ONES), ValueError, "are empty"),
+        (lambda: intrinsic_dimension(NEAR.to_csr() * np.nan, POINTS), ValueError, "finite"),
+        (lambda: intrinsic_dimension(NEAR.to_csr() * 1j, POINTS), TypeError, "complex"),
         (lambda: intrinsic_dimension(sp.csr_array(np.ones((3, 4))), np.eye(3)), ValueError,
          "square"),
         (lambda: intrinsic_dimension(ONES, np.eye(4)), ValueError, "X holds 4 points"),
