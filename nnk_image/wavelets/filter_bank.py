@@ -62,24 +62,11 @@ def design(filters, n_scales, lmax):
 
 
 def _custom(functions, x):
-    """Return the checked values of functions, one per band, at eigenvalues x."""
-    result = np.empty((len(functions), *x.shape))
-    for band, function in enumerate(functions):
-        try:
-            values = np.asarray(function(x))
-        except (TypeError, ValueError) as error:
-            error.add_note(
-                f"filter {band} must take an array of eigenvalues, not only a number: use "
-                "functions of numpy, such as np.where(x < 1, 1.0, 0.0) for a condition"
-            )
-            raise
-        if values.dtype.kind not in "buif" or values.shape not in ((), x.shape):
-            raise ValueError(
-                f"filter {band} gives {values.dtype} values of shape {values.shape} for "
-                f"eigenvalues of shape {x.shape}; it must return one real number for each"
-            )
-        result[band] = values
-    return result
+    """Return the values of functions, one per band, at eigenvalues x."""
+    values = np.stack([np.broadcast_to(function(x), x.shape) for function in functions])
+    if np.iscomplexobj(values):
+        raise TypeError("filters must return real numbers, not complex ones")
+    return values
 
 
 @lru_cache(maxsize=64)
@@ -150,20 +137,7 @@ def inverse_coefficients(coefficients, dtype=np.float64):
     change the signal by about ``eps B / A``, which must be less than `_MAX_ROUNDING_LOSS`.
     """
     power = reduce(chebyshev.chebadd, (chebyshev.chebmul(c, c) for c in coefficients))
-    series = _inverse_series(power, np.finfo(dtype).eps / _MAX_ROUNDING_LOSS)
-    if series is not None:
-        return series
-    only_single = dtype == np.float32 and _inverse_series(power, 0.0) is not None
-    raise ValueError(
-        "these filters leave some frequencies (nearly) out, so their coefficients do not "
-        f"determine the signal{' in float32; use float64,' if only_single else '; use'} a frame "
-        "such as 'abspline' with more scales, or a higher order"
-    )
-
-
-def _inverse_series(power, least_ratio):
-    """Return the series of 1 / `power`; None if that is too small somewhere, or not resolved."""
-    least_ratio = max(_MIN_FRAME_RATIO, least_ratio)
+    least_ratio = max(_MIN_FRAME_RATIO, np.finfo(dtype).eps / _MAX_ROUNDING_LOSS)
     order = 64
     while order <= _MAX_INVERSE_ORDER:
         values = chebyshev.chebval(chebyshev.chebpts1(order + 1), power)
@@ -175,7 +149,11 @@ def _inverse_series(power, least_ratio):
         if meaningful < 0.8 * order:
             return series[: meaningful + 1]
         order *= 2
-    return None
+    raise ValueError(
+        "these filters leave some frequencies (nearly) out, so their coefficients do not "
+        f"determine the signal in {np.dtype(dtype)}; use a frame such as 'abspline' with more "
+        "scales, or a higher order"
+    )
 
 
 def frame_bounds(evaluate, lmax):

@@ -1,7 +1,5 @@
 """Tests of filter banks and their polynomials, against PyGSP, the SGWT toolbox and numpy."""
 
-import math
-
 import numpy as np
 import pygsp
 import pytest
@@ -103,23 +101,14 @@ def test_objects_that_are_not_filters_are_refused(bad):
             (lambda x, v=value: np.where(x == 1.5, v, x).astype(float), "at eigenvalue 1.5")
             for value in (np.nan, np.inf, -np.inf, None)
         ),
-        (lambda x: x[:3], "filter"),
-        (lambda x: np.ones((2, 1)) * x, "filter"),
-        (lambda x: np.empty(0), "filter"),
-        (lambda x: [x, x], "filter"),
-        (lambda x: np.exp(1j * x), "complex|real"),
+        (lambda x: x[:3], "broadcast"),
+        (lambda x: [x, x], "dimensions"),
+        (lambda x: np.exp(1j * x), "complex"),
     ],
 )
 def test_filters_with_bad_results_are_refused(function, says):
     with pytest.raises((TypeError, ValueError), match=says):
         design([np.sin, function], 0, 2.0).evaluate(np.array([0, 0.5, 1.5, 2]))
-
-
-@pytest.mark.parametrize("number", [lambda x: 1.0 if x < 1 else 0.0, lambda x: math.exp(-x)])
-def test_filter_that_takes_no_arrays_is_refused(number):
-    with pytest.raises((TypeError, ValueError)) as raised:
-        design([np.sin, number], 0, 2.0).evaluate(np.linspace(0, 2, 5))
-    assert "filter 1 must take an array of eigenvalues" in raised.value.__notes__[0]
 
 
 def test_exception_in_a_filter_is_passed_on():
@@ -208,6 +197,7 @@ MANY_DIPS = [1.0, *[0.0] * 9, 1 - 1e-4]
     ids=["zero", "zero inside", "zero at the end", "a common zero", "nearly zero", "many dips"],
 )
 def test_banks_that_are_not_frames_have_no_inverse(coefficients):
-    for dtype in (np.float64, np.float32):  # float64 would not help
-        with pytest.raises(ValueError, match="not determine the signal; use a frame"):
+    for dtype in (np.float64, np.float32):
+        says = f"not determine the signal in {np.dtype(dtype)}; use a frame"
+        with pytest.raises(ValueError, match=says):
             inverse_coefficients(np.array(coefficients), dtype)
