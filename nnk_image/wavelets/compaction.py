@@ -118,7 +118,7 @@ def energy_compaction(
     filters: Any = "abspline",
     n_scales: int = 6,
     laplacian: str = "combinatorial",
-    lmax: float | Mapping[str, float] | None = None,
+    lmax: float | None = None,
     block_size: int | None = None,
     n_jobs: int | None = None,
 ) -> EnergyCompaction:
@@ -143,9 +143,9 @@ def energy_compaction(
         Degrees of the Chebyshev polynomials, all measured; default 4, 6, 12, 15 and 30.
     filters, n_scales, laplacian, n_jobs
         As for `SpectralGraphWavelets`.
-    lmax : float or dict from str to float, optional
-        Eigenvalue at which the highest band ends, as for `SpectralGraphWavelets`; one number, or
-        one for each graph by name.  Default: 1.01 times an estimate of its largest eigenvalue.
+    lmax : float, optional
+        Eigenvalue at which the highest band ends, as for `SpectralGraphWavelets`.  Default: 1.01
+        times an estimate of the largest eigenvalue of each graph.
     block_size : int, optional
         Side in pixels of square blocks, 2 to 64, on which the graph transform `block_gft` and the
         discrete cosine transform are measured as well; only for images of two axes.  Default: none.
@@ -193,20 +193,16 @@ def energy_compaction(
     if graphs is None:
         build: dict[str, Any] = {"sigma_f": sigma_f, "channel_axis": channel_axis, "n_jobs": n_jobs}
         graphs = {"bilateral": bilateral_graph(image, **build), "nnk": image_graph(image, **build)}
-    for name in lmax if isinstance(lmax, Mapping) else ():
-        if name not in graphs:
-            raise ValueError(f"lmax has {name!r}, which is none of the graphs {', '.join(graphs)}")
     blocks = {} if block_size is None else _block_energies(signal, graphs, block_size, n_jobs)
     energy, designed = {}, {}
     for name, graph in graphs.items():
-        end = lmax.get(name) if isinstance(lmax, Mapping) else lmax
         wavelets = SpectralGraphWavelets(
             graph,
             filters,
             n_scales,
             orders[0],
             laplacian=laplacian,
-            lmax="lanczos" if end is None else end,
+            lmax="lanczos" if lmax is None else lmax,
             n_jobs=n_jobs,
         )
         bands = (wavelets.at_order(order).analyze(signal) for order in orders)
