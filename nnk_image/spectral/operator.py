@@ -65,11 +65,6 @@ class LaplacianOperator:
             tau = check_positive("tau", tau, "regularization, in units of the degrees")
             if kind != "regularized":
                 raise ValueError(f"tau={tau:g} is for laplacian='regularized', not {kind!r}")
-        if getattr(graph, "lap_type", kind) != kind:
-            raise ValueError(
-                f"laplacian={kind!r} is not the lap_type={graph.lap_type!r} of the PyGSP graph: "
-                f"give laplacian={graph.lap_type!r}, or call graph.compute_laplacian({kind!r})"
-            )
         checked = check_undirected(graph)
         recurrence = recurrence_of(checked, dtype or checked.dtype, executor)
         return cls(recurrence, kind, executor, tau, shift=shift_of(checked))
