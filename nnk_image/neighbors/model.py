@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import sparray, spmatrix
 
-from nnk_image.base import memory
 from nnk_image.base.checks import check_choice, check_count, check_number, warn
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor, resolve_n_jobs
@@ -146,7 +145,6 @@ class NeighborhoodModel:
                 "predict(None) of an estimator"
             )
         given = self._queries(queries)
-        self._require_memory(given.candidates)
         solved = Solved(given.candidates, len(self.points), self._sigma_for(given))
         if self.kernel.function is None:
             self._solve_by_name(given, solved)
@@ -156,15 +154,6 @@ class NeighborhoodModel:
         if self.method == "mutual_knn":
             solved.keep_mutual()
         return solved
-
-    def _require_memory(self, candidates: Candidates) -> None:
-        most = min(int(np.diff(candidates.indptr).max(initial=0)), self.n_neighbors)
-        needed = 12 * len(candidates.indices)
-        if self.method != "kstar":  # which does not compare candidates with each other
-            needed += 16 * most * most * resolve_n_jobs(self.n_jobs)
-        memory.require(
-            needed, f"{most} candidates of {len(candidates)} points", "use fewer candidates"
-        )
 
     def _sigma_for(self, given: Queries) -> Sigma:
         """Return the width for some queries: that of the points, or their own where it is local."""

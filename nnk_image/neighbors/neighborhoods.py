@@ -114,11 +114,6 @@ def nnk_neighbors(
         Indices and weights of the neighbors of each query, and the error of its regression. A
         query has no neighbors if it has no candidates or none with a positive similarity.
 
-    Raises
-    ------
-    MemoryError
-        If more memory is needed than is free.
-
     Warns
     -----
     UserWarning

@@ -463,17 +463,6 @@ def test_a_query_number_out_of_range_is_refused():
             found.neighbors(query)
 
 
-def test_candidates_too_many_for_the_memory_are_refused(monkeypatch):
-    monkeypatch.setattr("nnk_image.base.memory.SMALL", 0)
-    monkeypatch.setattr("nnk_image.base.memory.available", lambda: 1000)
-    with pytest.raises(MemoryError, match=r"30 candidates of 400 points.*use fewer"):
-        nnk_graph(ROLL, 30)
-    monkeypatch.setattr("nnk_image.base.memory.available", lambda: 2_200_000)
-    assert len(nnk_neighbors(ROLL, 399, method="kstar")) == 400  # no pairs of candidates
-    with pytest.raises(MemoryError, match="399 candidates of 400 points"):
-        nnk_neighbors(ROLL, 399)
-
-
 @pytest.mark.parametrize("method", ["nnk", "knn"])
 @pytest.mark.parametrize("distances", [cdist, lambda a, b: -cdist(a, b), lambda a, b: 1 - a @ b.T])
 def test_distances_are_refused_as_a_kernel(distances, method):
