@@ -286,4 +286,4 @@ def test_wavelets_do_not_build_the_matrix():
     for build in (image_graph, bilateral_graph):
         graph = build(image)
         SpectralGraphWavelets(graph).analyze(image)
-        assert "stored" not in vars(graph.edges)
+        assert "matrix" not in vars(graph.edges)
