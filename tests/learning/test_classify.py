@@ -147,13 +147,6 @@ def test_nearest_point_decides_if_all_similarities_vanish(data):
     assert_array_equal(model.predict(None), y[between.argmin(axis=1)])
 
 
-def test_empty_neighborhoods_fall_back_to_the_nearest_point():
-    X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    model = NNKRegressor(3, sigma=0.3).fit(X, [0.0, 10.0, 20.0, 30.0])
-    assert_allclose(model.predict([[99.0], [0.0], [-99.0], [1.5]]), [30, 0, 0, 15], atol=1e-9)
-    assert_array_equal(model.neighborhoods([[99.0], [0.0]]).indptr, [0, 1, 2])
-
-
 def test_queries_without_similar_points_get_the_class_frequencies():
     X = np.array([[1.0, 0.0], [1.0, 0.1], [1.0, 0.2], [-1.0, 0.3]])
     model = NNKClassifier(2, kernel="cosine").fit(X[:3], ["a", "b", "b"])
