@@ -10,6 +10,7 @@ from nnk_image.base.parallel import one_blas_thread
 
 
 @one_blas_thread
+@np.errstate(over="ignore", invalid="ignore")
 def solve_symmetric(
     multiply: Callable[[Array], Array],
     diagonal: Array,
