@@ -144,12 +144,12 @@ def _solve(part: csr_array, right: Array, leak: float) -> Array:
 def _iterated(graph: ImageGraph | csr_array, known: Array, given: Array) -> Array | None:
     """Return the values by conjugate gradients, or None if they do not converge in time."""
     columns = given.T.copy()
-    problem = Problem(graph, columns, known, 0.0, _TOL, _STEPS, columns, columns.shape)
+    problem = Problem(graph, columns, known, 0.0, _TOL, _STEPS, list(columns), columns.shape)
     found = []
     with RowExecutor() as executor:
         system = QuadraticSystem(problem, executor)
         for column in columns[::-1]:  # the last, their sum for labels, fails first
-            signal, _, error = system.solve(column, column)
+            signal, _, error, _ = system.solve(column, column)
             if error > _TOL:
                 return None
             found.append(signal)

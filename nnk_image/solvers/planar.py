@@ -126,7 +126,8 @@ class _PlanarSystem:
             squares = self._matrix.data * (axis[self._matrix.indices] - axis[rows]) ** 2
             sums = np.bincount(rows, squares, len(places))
             diagonal.append((sums / 4 + stiffness * degrees).astype(places.dtype))
-        self._data = np.zeros((len(places), len(diagonal)), places.dtype)
+        self.shape = len(places), len(diagonal)
+        self._data = np.zeros(self.shape, places.dtype)
         self._data[:, 0] = problem.data_weights
         self._diagonal = problem.weight * np.stack(diagonal, axis=1) + self._data
         # Divided by these, residuals of slopes are in units of the signal.
@@ -138,7 +139,11 @@ class _PlanarSystem:
         problem, fixed = self._problem, self._problem.fixed
         right, first = np.zeros_like(self._data), np.zeros_like(self._data)
         right[:, 0] = problem.data_weights * values
-        first[:, 0] = np.where(fixed, values, start)
+        if start.shape == first.shape:
+            first[:] = start
+        else:
+            first[:, 0] = start
+        first[fixed, 0] = values[fixed]
         x, count, error = solve_symmetric(
             self._product,
             self._diagonal.ravel(),
@@ -148,10 +153,11 @@ class _PlanarSystem:
             problem.max_iterations,
             units=self._units.ravel(),
         )
-        return x.reshape(first.shape)[:, 0], count, error
+        x = x.reshape(self.shape)
+        return x[:, 0].copy(), count, error, x
 
     def _product(self, vector: Array) -> Array:
-        x = vector.reshape(self._data.shape)
+        x = vector.reshape(self.shape)
         out = np.zeros_like(x)
         if self._matrix.nnz:
             rows = self._matrix.indptr, self._matrix.indices, self._matrix.data

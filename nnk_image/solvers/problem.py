@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,15 +27,16 @@ from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 
 Graph: TypeAlias = Any  # ImageGraph, or what `check_adjacency` takes
 
-Solution: TypeAlias = tuple[Array, int, float]
-"""Of a channel: its signal, the number of iterations, and the error."""
+Solution: TypeAlias = tuple[Array, int, float, Array]
+"""Of a channel: its signal, the number of iterations, the error, and the state of the solver."""
 
 _ROUGH = 1e-3
 """If rounding stops the iterations before `tol` is reached, errors above this give a warning."""
 
 
-class SolverInfo(NamedTuple):
-    """Convergence of a solver.
+@dataclass(frozen=True)
+class SolverInfo:
+    """Convergence of a solver; pass it as `start` to the same solver to continue from there.
 
     Attributes
     ----------
@@ -46,11 +47,14 @@ class SolverInfo(NamedTuple):
         (`smooth`, `gglr`) or the relative duality gap (`total_variation`).
     converged : bool
         Whether `error` is at most `tol`.
+    state : list of ndarray
+        Internal state of the solver, one array for each channel.
     """
 
     iterations: int
     error: float
     converged: bool
+    state: list[Array] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -58,9 +62,9 @@ class Problem:
     """Checked arguments of a solver.
 
     `values` are (C, N), of the float32 or float64 in which all is computed, and 0 where unknown;
-    `start` is the first guess, (C, N). Both are divided by `scale`, a power of 2, so that squares
-    neither overflow nor underflow. `shape` is that of the signal given, and `dtype` that of the
-    result.
+    `start` holds for each channel the `SolverInfo.state` given, or a signal (N,). Both are divided
+    by `scale`, a power of 2, so that squares neither overflow nor underflow. `shape` is that of the
+    signal given, and `dtype` that of the result.
     """
 
     graph: ImageGraph | csr_array
@@ -69,7 +73,7 @@ class Problem:
     strength: float
     tol: float
     max_iterations: int
-    start: Array
+    start: list[Array]
     shape: tuple[int, ...]
     scale: float = 1.0
     dtype: npt.DTypeLike = float
@@ -106,16 +110,20 @@ class Problem:
     ) -> Any:
         """Solve for each channel; return the signals, with a report.
 
-        The system has a method ``solve(values, start)``, which returns a `Solution`.
+        The system has a method ``solve(values, start)``, which returns a `Solution`, and, as
+        `shape`, that of its state.
         """
         with RowExecutor(n_jobs) as executor, np.errstate(over="ignore", invalid="ignore"):
             system = system_of(self, executor)
+            if any(start.shape not in (self.known.shape, system.shape) for start in self.start):
+                raise ValueError("start is the SolverInfo of another solver, or of another graph")
             found = [system.solve(*given) for given in zip(self.values, self.start, strict=True)]
-        signals, counts, errors = zip(*found, strict=True)
+        signals, counts, errors, states = zip(*found, strict=True)
         signal = self.scale * np.stack(signals, axis=-1).reshape(self.shape)
         signal = signal.astype(self.dtype, copy=False)
-        report = SolverInfo(max(counts), max(errors), max(errors) <= self.tol)
-        if not (np.isfinite(report.error) and np.isfinite(signal).all()):
+        error, scaled = max(errors), [self.scale * state for state in states]
+        report = SolverInfo(max(counts), error, error <= self.tol, scaled)
+        if not (np.isfinite(error) and np.isfinite(signal).all()):
             raise ValueError(
                 "strength, start, the edge weights or the coordinates are too large to compute "
                 f"with in {self.values.dtype} arithmetic; give smaller numbers"
@@ -172,18 +180,21 @@ def check_problem(
     values /= scale
     if start is None:
         middle = values.sum(axis=1, keepdims=True) / mask.sum(dtype=values.dtype)
-        first = np.where(mask, values, middle)
+        states = list(np.where(mask, values, middle))
+    elif isinstance(start, SolverInfo):
+        states = start.state
     else:
-        first = node_values("start", plain_array(start), graph, n).T / scale
-        if not np.isfinite(first).all():
-            node = int(np.argmin(np.isfinite(first).all(axis=0)))
+        states = list(node_values("start", plain_array(start), graph, n).T)
+        if not np.isfinite(states).all():
+            node = int(np.argmin(np.isfinite(states).all(axis=0)))
             raise ValueError(f"start must be finite at all nodes; it is not at node {node}")
-    if len(first) != len(values):
+    if start is not None:
+        states = [(state / scale).astype(values.dtype, order="C") for state in states]
+    if len(states) != len(values):
         same = f"must have as many channels as the signal, {len(values)}"
-        raise ValueError(f"start {same}, not {len(first)}")
-    first = first.astype(values.dtype, order="C")
+        raise ValueError(f"start {same}, not {len(states)}")
     return Problem(
-        graph, values, mask, strength, tol, max_iterations, first, signal.shape, scale, dtype
+        graph, values, mask, strength, tol, max_iterations, states, signal.shape, scale, dtype
     )
 
 

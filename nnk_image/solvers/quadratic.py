@@ -46,9 +46,10 @@ def smooth(
         their neighbors; then `known` is needed.
     known : bool array_like with an element per node, optional
         True where the signal is known; other values are ignored and may be NaN. Default: all.
-    start : array_like of the signal's shape, optional
-        First guess of the result, finite. It changes the result only at nodes without a path to a
-        known node. Default: the known values, and their mean elsewhere.
+    start : SolverInfo or array_like of the signal's shape, optional
+        First guess of the result, finite; or the `SolverInfo` of an earlier call with the same
+        graph and number of channels, to continue from there. It changes the result only at nodes
+        without a path to a known node. Default: the known values, and their mean elsewhere.
     tol : float
         Stop when the residual of the equations, each divided by its diagonal entry, relative to
         that of a zero signal, is at most this; default 1e-6.
@@ -111,7 +112,7 @@ class QuadraticSystem:
     """
 
     def __init__(self, problem: Problem, executor: RowExecutor) -> None:
-        self._problem, self._executor = problem, executor
+        self._problem, self._executor, self.shape = problem, executor, problem.known.shape
         kind = problem.values.dtype
         self._recurrence = recurrence = recurrence_of(problem.graph, kind, executor)
         degrees = recurrence.degrees.ravel()
@@ -127,7 +128,7 @@ class QuadraticSystem:
     def solve(self, values: Array, start: Array) -> Solution:
         """Solve for one channel."""
         problem = self._problem
-        return solve_symmetric(
+        x, count, error = solve_symmetric(
             lambda x: self._diagonal * self._series(x, np.ones(2)),  # T_0 + T_1 = 1 + (x - 1)
             self._diagonal,
             problem.data_weights * values,
@@ -136,6 +137,7 @@ class QuadraticSystem:
             problem.max_iterations,
             invert=lambda x: self._series(x, self._inverse),
         )
+        return x, count, error, x
 
     def _series(self, x: Array, coefficients: Array) -> Array:
         """Apply a Chebyshev series on [0, 2] of ``A / D``."""

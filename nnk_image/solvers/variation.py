@@ -47,10 +47,10 @@ def total_variation(
         keeps known values and fills in the others; then `known` is needed.
     known, n_jobs, return_info
         As for `smooth`.
-    start : array_like of the signal's shape, optional
-        First guess of the values that are not known, finite. Nodes without a path to a known node
-        are smoothed from the guess, clipped to the range of the known values of their channel.
-        Default: the mean of the known values.
+    start : SolverInfo or array_like of the signal's shape, optional
+        First guess of the values that are not known, finite; or a `SolverInfo`, as for `smooth`.
+        Nodes without a path to a known node are smoothed from the guess, clipped to the range of
+        the known values of their channel. Default: the mean of the known values.
     tol : float
         Stop when the duality gap (a bound on the error of the objective), relative to the
         objective, is at most this; default 1e-4.
@@ -112,6 +112,7 @@ class _Flow:
         self._largest = weight * matrix.max(axis=1).toarray().ravel().astype(float)  # of each node
         self._n_edges, self._degrees = len(tail), degrees
         self._rounding = float(np.finfo(matrix.dtype).eps) * float(limit.sum(dtype=float))
+        self.shape = (self._n + self._n_edges + 1,)
         self._topology = tail, head, matrix.indptr, of_node
 
     def _set_steps(self, spread: float) -> None:
@@ -136,7 +137,9 @@ class _Flow:
         limits = float(values[known].min()), float(values[known].max())
         self._set_steps(float(values[known].std()) or 1.0)
         u = np.zeros(self._n_edges + 1, values.dtype)  # there is one more than edges
-        z, v, x = np.where(known, values, start), u.copy(), np.empty_like(values)
+        if start.shape == self.shape:  # it may be the flow of a larger strength
+            np.clip(start[self._n : -1], -self._limit, self._limit, out=u[:-1])
+        z, v, x = np.where(known, values, start[: self._n]), u.copy(), np.empty_like(values)
         error, count, age = self._error(z, u, x, values, limits), 0, 1.0
         while error > problem.tol and count < problem.max_iterations:
             self._nodes(z, self._node_step, v, limits, x)
@@ -149,7 +152,7 @@ class _Flow:
                 error = self._error(z, u, x, values, limits)
                 if error > problem.tol:
                     z[~known] = x[~known]
-        return x, count, error
+        return x, count, error, np.concatenate([z, u])
 
     def _error(
         self, z: Array, u: Array, x: Array, values: Array, limits: tuple[float, float]

@@ -99,17 +99,18 @@ def test_smooth_matches_the_dense_minimum(seed, case):
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("seed", range(50))
 def test_gglr_matches_the_dense_minimum(seed, case):
-    """The minimum may not be unique, so the objectives are compared, with the best slopes."""
+    """The minimum may not be unique, so the objectives are compared."""
     problem = Random(seed, case=case)
     stiffness = [0.05, 1.0][seed % 2]
-    x = gglr(
+    x, info = gglr(
         *(problem.graph, problem.y, problem.strength),
         **{"known": problem.known, "coordinates": problem.places, "stiffness": stiffness},
-        **{"tol": 1e-10, "max_iterations": 10_000},
+        **{"tol": 1e-10, "return_info": True, "max_iterations": 10_000},
     )
-    form, n = planar_form(problem, stiffness), len(x)
-    slopes = np.linalg.lstsq(form[n:, n:], -form[n:, :n] @ x)[0]
-    found = np.concatenate([x, slopes])
+    form = planar_form(problem, stiffness)
+    values, slopes = info.state[0][:, 0], info.state[0][:, 1:]
+    np.testing.assert_array_equal(x, values)
+    found = np.concatenate([values, slopes.ravel()])
     close(problem.objective(found, form), problem.objective(problem.dense(form), form))
 
 
@@ -220,14 +221,18 @@ def test_float32_is_computed_and_returned(solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_start_is_a_first_guess(solver):
-    options = {"known": HALF, "return_info": True}
+@pytest.mark.parametrize("known", [np.ones(NOISY.shape, bool), HALF], ids=["all", "half"])
+def test_warm_start_continues_where_a_call_ended(solver, known):
+    options = {"known": known, "return_info": True, "max_iterations": 100_000, "tol": 1e-4}
     x, info = solver(GRAPH, NOISY, 5.0, **options)
-    again, more = solver(GRAPH, NOISY, 5.0, start=x, **options)
-    assert more.converged
-    if solver is not total_variation:  # whose minimum need not be unique
-        np.testing.assert_allclose(again, x, atol=1)
-        assert more.iterations < info.iterations
+    again, more = solver(GRAPH, NOISY, 5.0, start=info, **options)
+    assert more.iterations <= 1 < info.iterations
+    np.testing.assert_allclose(again, x, atol=1e-6)
+    nearby = solver(GRAPH, NOISY, 5.5, start=info, **options)[1]
+    assert nearby.iterations < solver(GRAPH, NOISY, 5.5, **options)[1].iterations
+    if solver is not total_variation or known.all():  # else the minimum need not be unique
+        guess = solver(GRAPH, NOISY, 5.0, start=x, **options)[0]
+        np.testing.assert_allclose(guess, x, atol=3)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -238,6 +243,7 @@ def test_channels_do_not_influence_each_other(solver):
         alone, one = solver(GRAPH, NOISY, 5.0, known=known, **options)
         both, two = solver(GRAPH, np.dstack([NOISY, moved]), 5.0, known=known, **options)
         assert two.iterations <= one.iterations + 10
+        assert len(two.state) == 2
         np.testing.assert_allclose(both[..., 0], alone, atol=1e-6)
 
 
@@ -248,6 +254,17 @@ def test_coordinates_far_from_the_origin_in_float32():
     near = gglr(graph, noisy, 5.0, coordinates=places)
     far = gglr(graph, noisy, 5.0, coordinates=places + 2.0**24)
     np.testing.assert_array_equal(far, near)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_warm_start_of_a_larger_strength_or_other_weights(solver):
+    """The flow of total variation once exceeded its limits, which counted as no error."""
+    info = solver(GRAPH, NOISY, 20.0, return_info=True)[1]
+    options = places_for(solver, GRAPH.positions())
+    cold = solver(GRAPH.adjacency, NOISY.ravel(), 2.0, **options)
+    for weights, strength in ((GRAPH.adjacency, 2.0), (GRAPH.adjacency * 0.1, 20.0)):
+        warm = solver(weights, NOISY.ravel(), strength, start=info, **options)
+        np.testing.assert_allclose(warm, cold, atol=1)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -357,7 +374,11 @@ def test_tolerance_below_rounding_does_no_harm(seed):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_masked_values_are_refused(solver):
+def test_a_start_of_another_graph_and_masked_values_are_refused(solver):
+    _, info = solver(GRAPH, NOISY, 2.0, return_info=True)
+    assert solver(GRAPH, NOISY.astype(np.float32), 2.0, start=info).dtype == np.float32
+    with pytest.raises(ValueError, match="SolverInfo of another solver, or of another graph"):
+        solver(nnk_image.image_graph(NOISY[:9], sigma_f=40), NOISY[:9], 2.0, start=info)
     masked = np.ma.masked_less(NOISY, 90)
     with pytest.raises(ValueError, match=r"where known; .* not at node .*: let known be False"):
         solver(GRAPH, masked, 2.0)
