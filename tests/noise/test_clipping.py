@@ -1,8 +1,5 @@
 """Tests of the limits of clipped images, and of removing the bias of clipping."""
 
-from functools import reduce
-from operator import add
-
 import numpy as np
 import pytest
 from pictures import in_8_bits
@@ -10,7 +7,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from nnk_image import denoise
-from nnk_image.noise.clipping import Extremes, few_values, unclip
+from nnk_image.noise.clipping import Extremes, unclip
 
 
 def clipped_mean(value):
@@ -55,18 +52,6 @@ def test_means_that_clipping_cannot_produce_become_the_limit():
         np.testing.assert_array_equal(found, kept)
 
 
-def test_extremes_of_parts_add_up():
-    rng = np.random.default_rng(0)
-    for scale in (5.0, 200.0):
-        values = np.rint(rng.normal(scale, scale, (6000, 2))).clip(0, [2 * scale, 3 * scale])
-        total = reduce(add, map(Extremes.of, np.array_split(values, 7)))
-        whole = Extremes.of(values)
-        np.testing.assert_array_equal(total.values, whole.values)
-        np.testing.assert_array_equal(total.numbers, whole.numbers)
-        assert total.pixels == whole.pixels
-        assert (total.few is None) == (whole.few is None) == (scale > 100)
-
-
 def test_clipped_images_are_recognized():
     rng, none = np.random.default_rng(0), (-np.inf, np.inf)
 
@@ -79,13 +64,6 @@ def test_clipped_images_are_recognized():
     assert clipped(values.clip(0, 200)) == (0, 200)
     assert clipped(20.5 * rng.poisson(2, 10_000)) == none  # counts may be 0
     assert clipped(values[:10].clip(100, None)) == none  # too few to decide
-
-
-def test_few_values_are_found_wherever_they_are():
-    picture = np.zeros((300, 100), np.uint8)
-    picture[-1, :70] = np.arange(70)
-    assert few_values(picture) is None
-    assert few_values(picture[:, ::2].T).tolist() == list(range(0, 70, 2))
 
 
 @pytest.mark.parametrize("method", ["fast", "best", "sgw"])

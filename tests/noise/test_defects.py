@@ -37,13 +37,6 @@ def test_without_isolated_pixels_nothing_changes(shape, axis):
     assert without_isolated_pixels(image) is image
 
 
-def test_masked_pixels_stay_masked():
-    image, places = noise_with_defects((64, 80), None, 200)
-    image[:20], mask = np.nan, np.arange(64)[:, None] >= np.full(80, 20)
-    checked = without_isolated_pixels(check_image(image, None, mask))
-    np.testing.assert_array_equal(checked.valid, mask & ~places)
-
-
 def test_slices_of_a_volume_may_be_masked_or_constant():
     image, places = noise_with_defects((4, 64, 80), None, 400)
     image[0], image[1] = np.nan, 7
@@ -80,19 +73,6 @@ def test_they_are_returned_unchanged_and_do_not_count():
     assert estimate_noise(image).sigma[0] == pytest.approx(5, rel=0.1)
 
 
-@pytest.mark.parametrize("shape", [(2, 40), (40, 2), (1, 1)])
-def test_images_without_neighbors(shape):
-    image = check_image(np.random.default_rng(4).random(shape))
-    assert without_isolated_pixels(image) is image
-
-
-def test_constant_image_with_spikes_and_a_mask():
-    rng = np.random.default_rng(276)
-    image = np.full((15, 13, 13), 7.0) + (rng.random((15, 13, 13)) < 0.02) * 100
-    mask = rng.random(image.shape) < 0.5
-    assert np.isfinite(estimate_noise(image, mask=mask, spacing=1).sigma).all()
-
-
 # --- pixels without data -----------------------------------------------------------------
 
 
@@ -119,17 +99,6 @@ def test_uncovered_borders_change_nothing_elsewhere():
     np.testing.assert_array_equal(denoised, denoise(image, mask=valid))
     np.testing.assert_array_equal(denoised[~valid], 0)
     assert estimate_noise(image).gain[0] == pytest.approx(2, rel=0.2)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.filterwarnings("error")
-def test_extreme_fill_values_overflow_nowhere(dtype):
-    image = np.random.default_rng(10).normal(1, 0.05, (64, 64, 3)).astype(dtype)
-    expected = denoise(image[:, 9:], channel_axis=-1)
-    image[:, :9] = np.finfo(dtype).min
-    denoised = denoise(image, channel_axis=-1)
-    np.testing.assert_array_equal(denoised[:, :9], np.finfo(dtype).min)
-    assert np.std(denoised[:, 9:] - expected) < 0.005
 
 
 @pytest.mark.parametrize("values", [np.uint8, np.float32])

@@ -46,13 +46,6 @@ def test_the_uncertainty_includes_most_errors(side):
     assert np.median(errors) > 0.1
 
 
-def test_the_uncertainty_of_correlated_noise_is_larger():
-    white, correlated = (
-        estimate_noise(with_noise(MOON, 15, kernel)) for kernel in ("white", "binomial")
-    )
-    assert white.uncertainty < 0.1 < correlated.uncertainty
-
-
 @pytest.mark.parametrize("sigma", [0.1, 1, 30])
 def test_pure_white_noise(sigma):
     model = estimate_noise(np.random.default_rng(2).normal(100, sigma, (256, 256)))
@@ -88,17 +81,23 @@ def test_gray_texture_is_not_taken_for_white_noise_in_color(sigma):
     np.testing.assert_allclose(model.sigma, sigma, rtol=0.15)
 
 
-@pytest.mark.parametrize("tint", [(1.07, 0.9, 0.7), (0.9, 1.0, 1.05)])
-def test_noise_of_a_tinted_picture(tint):
-    noisy = with_noise(MOON, 20)[..., None] * tint
-    denoised = denoise(noisy, channel_axis=-1)
-    assert psnr(MOON, denoised[..., 1] / tint[1]) > psnr(MOON, denoise(with_noise(MOON, 20))) - 0.8
+def white_channels(levels):
+    return levels * np.random.default_rng(0).standard_normal((256, 256, len(levels)))
 
 
-def test_equal_noise_in_all_channels_of_a_color_image():
-    clean = COLOR["rocket"]
-    noisy = clean + with_noise(np.zeros(clean.shape[:2]), 10)[..., None]
-    assert psnr(clean, denoise(noisy, channel_axis=-1)) > psnr(clean, noisy) + 3
+@pytest.mark.parametrize("levels", [(2, 8, 4), (1, 1, 12)])
+def test_independent_noise_of_unequal_channels_is_not_texture(levels):
+    found = estimate_noise(100 + white_channels(levels), channel_axis=-1)
+    np.testing.assert_allclose(found.sigma, levels, rtol=0.08)
+    assert found.correlation is None
+
+
+@pytest.mark.parametrize("tint", [(1, 0.9, 0.3), (0.2, 1, 0.6), (0.6, 0.3, 1)])
+@pytest.mark.parametrize("sigma", [0.5, 4])
+def test_tinted_texture_is_not_taken_for_noise(tint, sigma):
+    texture = skimage_picture("gravel.png")[200:456, 200:456, None] * tint
+    found = estimate_noise(texture + white_channels([sigma] * 3), channel_axis=-1)
+    assert max(found.sigma) < sigma + 3
 
 
 # --- Poisson noise -----------------------------------------------------------------------
@@ -146,10 +145,6 @@ def test_gain_and_read_noise(name, gain, read):
 def test_gain_of_counts_on_a_brightness_ramp(side, kind):
     counts = np.random.default_rng(0).poisson(np.linspace(2, 20, side), (side, side))
     assert estimate_noise(counts.astype(float), kind=kind).gain[0] == pytest.approx(1, rel=0.25)
-
-
-def test_white_noise_is_not_poisson_noise():
-    assert not any(estimate_noise(with_noise(CLOCK, 20)).gain)
 
 
 def test_noise_that_falls_with_the_brightness_has_a_curve():
@@ -225,16 +220,6 @@ def test_kind_white(name):
     np.testing.assert_allclose(model.sigma, 15, rtol=0.1)
 
 
-def test_kind_poisson_of_other_noise():
-    model = estimate_noise(with_noise(CLOCK, 15, seed=4), kind="poisson")
-    levels = np.sqrt(model.gain[0] * (CLOCK - model.offset[0]).clip(0) + model.sigma[0] ** 2)
-    np.testing.assert_allclose(levels, 15, rtol=0.3)
-    color = estimate_noise(with_noise(ROCKET, 15), channel_axis=-1, kind="poisson")
-    light = (ROCKET - color.offset).clip(0)
-    levels = np.sqrt(color.gain * light + np.square(color.sigma))
-    np.testing.assert_allclose(levels.mean(axis=(0, 1)), 15, rtol=0.15)
-
-
 def test_kind_poisson_finds_the_gain_of_each_channel():
     gain = np.array([1.0, 2.0, 0.5])
     light = 1000 * (ROCKET / 255) ** 2.2
@@ -245,20 +230,6 @@ def test_kind_poisson_finds_the_gain_of_each_channel():
     assert model.curve is None
     assert model.uncertainty > 0
     assert np.all(estimate_noise(image * [1, 1, 0], channel_axis=-1, kind="poisson").gain[:2])
-
-
-@pytest.mark.parametrize("name", ["page", "motorcycle"])
-def test_kind_correlated(name):
-    """With this kind, texture is not considered, so at least as much noise is estimated."""
-    clean = {**GRAY, **COLOR}[name]
-    noisy = with_noise(clean, 12, "binomial", 9)
-    found, known = (
-        estimate_noise(noisy, channel_axis=axis_of(clean), kind=kind)
-        for kind in (None, "correlated")
-    )
-    assert np.mean(known.sigma) >= np.mean(found.sigma)
-    assert 0.9 * 12 < np.mean(known.sigma) < 1.7 * 12
-    assert known.neighbor_correlation() == pytest.approx((2 / 3, 2 / 3), abs=0.1)
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "White", "", 3, True])
@@ -291,22 +262,6 @@ def test_constant_border_does_not_change_the_estimate(name, value):
     np.testing.assert_allclose(within.correlation, alone.correlation, atol=0.05)
 
 
-@pytest.mark.parametrize("kernel", ["white", "binomial"])
-@pytest.mark.parametrize("name", ["clock", "moon", "rocket"])
-def test_shift_by_one_pixel_hardly_matters(name, kernel):
-    """Most of the difference is due to other patch positions; the noise estimate adds little."""
-    noisy = in_8_bits(with_noise({**GRAY, **COLOR}[name][:192], 10, kernel, 5))
-    parts, axis = (noisy[:-1, :-1], noisy[1:, 1:]), axis_of(noisy)
-
-    def difference(sigma):
-        ours, other = (denoise(part, sigma, channel_axis=axis) for part in parts)
-        return rms(ours[1:, 1:] - other[:-1, :-1])
-
-    blind = difference(None)
-    assert blind < 1.1
-    assert blind < difference(estimate_noise(parts[0], channel_axis=axis)) + 0.3
-
-
 def test_units_do_not_matter():
     noisy = with_noise(CLOCK, 15)
     expected = estimate_noise(noisy)
@@ -317,36 +272,6 @@ def test_units_do_not_matter():
         1e-9 * expected.sigma[0], 1e-3
     )
     assert estimate_noise(255 - noisy).sigma[0] == pytest.approx(expected.sigma[0], rel=0.05)
-
-
-def test_values_near_the_largest_float():
-    noisy = with_noise(CLOCK, 15)
-    model = estimate_noise((noisy - 128) / np.abs(noisy - 128).max() * 1.7e308)
-    assert model.sigma[0] / 1.7e308 == pytest.approx(15 / np.abs(noisy - 128).max(), rel=0.1)
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32, np.float16, np.float32, ">f8"])
-def test_dtype_hardly_matters(dtype):
-    noisy = in_8_bits(with_noise(CLOCK, 15))
-    expected = estimate_noise(noisy.astype(float))
-    found = estimate_noise(noisy.astype(dtype))
-    assert found.sigma[0] == pytest.approx(expected.sigma[0], rel=0.03)
-
-
-def test_binary_images():
-    model = estimate_noise(np.random.default_rng(0).random((90, 90)) > 0.5, kind="white")
-    assert model.sigma[0] == pytest.approx(0.5, 0.1)
-
-
-@pytest.mark.parametrize("shape", [(20, 24, 3), (80, 96, 3), (9, 10, 11, 2)])
-def test_memory_layout_and_channel_axis_do_not_matter(shape):
-    image = np.random.default_rng(2).normal(100, 20, shape).astype(np.float32)
-    expected = estimate_noise(image, channel_axis=-1)
-    assert min(expected.sigma) > 0
-    for other in (np.asfortranarray(image), np.flip(np.flip(image).copy())):
-        assert estimate_noise(other, channel_axis=-1) == expected
-    first = np.moveaxis(image, -1, 0)
-    assert estimate_noise(first, channel_axis=0) == expected
 
 
 def test_transposing_exchanges_the_axes():
@@ -383,20 +308,13 @@ def test_scattered_masked_pixels_are_ignored(share, value):
     assert sigma == pytest.approx(15, rel=0.2)
 
 
+@pytest.mark.parametrize("options", [{}, {"uneven": True}, {"kind": "rician"}])
 @pytest.mark.parametrize("step", [(3, 1), (4, 4)])
-def test_mask_without_a_complete_block_is_refused(step):
+def test_mask_without_a_complete_block_is_refused(step, options):
     mask = np.zeros((30, 30), bool)
     mask[:: step[0], :: step[1]] = True
-    with pytest.raises(ValueError, match=r"mask leaves no complete block; give sigma"):
-        estimate_noise(np.random.default_rng(0).random((30, 30)), mask=mask)
-
-
-def test_a_mask_of_one_slice():
-    """Slices are sampled only among those with valid pixels."""
-    volume = np.random.default_rng(0).normal(0, 5, (9, 800, 800)).astype(np.float32)
-    mask = np.zeros(volume.shape, bool)
-    mask[1] = True
-    assert estimate_noise(volume, mask=mask).sigma[0] == pytest.approx(5, rel=0.05)
+    with pytest.raises(ValueError, match=r"no complete block.*; give sigma"):
+        estimate_noise(np.random.default_rng(0).random((30, 30)), mask=mask, **options)
 
 
 @pytest.mark.parametrize("shape", [(7, 20), (20, 7), (1, 1000)])
@@ -433,12 +351,6 @@ def test_volumes_of_few_slices_along_any_axis(axis, width):
     np.testing.assert_allclose(result, denoise(volume, model), atol=1)
 
 
-def test_error_about_small_slices_gives_the_shape_of_the_volume():
-    volume = np.random.default_rng(0).random((60, 7, 3))
-    with pytest.raises(ValueError, match=r"1 channel of 60x7x3 pixels .* last three axes"):
-        estimate_noise(volume, spacing=(1, 1, 1))
-
-
 @pytest.mark.parametrize("shape", [(8, 8), (8, 200), (200, 8), (17, 23), (63, 64), (8, 8, 3)])
 def test_small_images(shape):
     image = np.random.default_rng(0).normal(100, 10, shape)
@@ -460,12 +372,6 @@ def test_clipped_images(sigma):
     level = np.sqrt(model.gain[0] * (seen.mean() - model.offset[0]) + model.sigma[0] ** 2)
     assert 0.3 * min(sigma, 128) < level < 1.5 * min(sigma, 128)
     assert np.isfinite(denoise(seen)).all()
-
-
-def test_a_color_volume():
-    noise = np.random.default_rng(4).normal(0, 1, (6, 90, 100, 3)) * [10, 20, 30]
-    model = estimate_noise(np.moveaxis(100 + noise, -1, 1), channel_axis=1)
-    np.testing.assert_allclose(model.sigma, [10, 20, 30], rtol=0.15)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -500,8 +406,3 @@ def test_micrograph_whose_background_was_subtracted(photons):
 def test_large_images_are_subsampled():
     image = np.random.default_rng(4).normal(0, 7, (1500, 1400)).astype(np.float32)
     assert estimate_noise(image, kind="white").sigma[0] == pytest.approx(7, rel=0.04)
-
-
-def test_color_images_and_volumes_must_be_distinguished():
-    with pytest.raises(ValueError, match="pass channel_axis="):
-        estimate_noise(np.zeros((20, 20, 3)))

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from pictures import psnr
-from scipy.ndimage import gaussian_filter
 
 import nnk_image
 from nnk_image import NoiseModel, denoise, estimate_noise
@@ -69,21 +68,6 @@ def test_texture_of_low_frequencies_is_not_taken_for_noise():
     assert model.sigma[0] == pytest.approx(3, rel=0.05)
 
 
-def test_texture_everywhere_is_not_taken_for_noise():
-    texture = gaussian_filter(np.random.default_rng(5).normal(size=BODY.shape), 1)
-    texture *= 20 * (1 + PLACES[2]) / texture.std()
-    model = estimate_noise(noisy(BODY + 100 + texture, 5, True), kind="rician")
-    assert model.sigma[0] == pytest.approx(5, rel=0.1)
-
-
-def test_noise_map_follows_a_peak_of_the_level():
-    level = 6 + 3 * np.cos(np.pi * PLACES[2])
-    images = [noisy(BODY, level, True, seed) for seed in range(3)]
-    maps = [estimate_noise(image, kind="rician", uneven=True).levels for image in images]
-    middle = (np.mean(maps, axis=0) / level)[..., 20:32]
-    assert abs(middle.mean() - 1) < 0.06
-
-
 def test_one_level_of_uneven_noise_is_the_median():
     model = estimate_noise(noisy(BODY, RAMP, True), kind="rician")
     assert model.sigma[0] == pytest.approx(np.median(RAMP), rel=0.1)
@@ -147,12 +131,3 @@ def test_bad_input_is_refused():
     with pytest.raises(ValueError, match=r"shape \(1, 2\) cannot be estimated.*give sigma"):
         estimate_noise([[1.0, 2.0]], kind="rician")
     assert estimate_noise([[1.0, 1.0]], kind="rician").sigma == (0.0,)
-
-
-@pytest.mark.parametrize("options", [{"uneven": True}, {"kind": "rician"}])
-def test_mask_without_a_complete_block_is_refused(options):
-    image = 100 + np.random.default_rng(0).normal(0, 5, (64, 64))
-    mask = np.ones(image.shape, bool)
-    mask[::4, ::4] = False
-    with pytest.raises(ValueError, match="no complete block of 8x8 pixels; give sigma"):
-        estimate_noise(image, mask=mask, **options)

@@ -75,17 +75,6 @@ def test_noise_level_combines_poisson_and_read_noise():
     np.testing.assert_allclose(deviations(noise, intensity), expected)
 
 
-def test_repr():
-    assert repr(NoiseModel(12.0)) == "NoiseModel(sigma=12)"
-    assert repr(NoiseModel(2, gain=1.5, offset=7)) == "NoiseModel(sigma=2, gain=1.5, offset=7)"
-    assert repr(NoiseModel(gain=1)) == "NoiseModel(gain=1)"
-    assert repr(NoiseModel(3, rows=4)) == "NoiseModel(sigma=3, rows=4)"
-    text = repr(with_covariance(9 * BINOMIAL))
-    assert text == "NoiseModel(sigma=3, correlation=5x5, 0.67 to the right, 0.67 down)"
-    assert repr(NoiseModel(levels=[[1.0, 4.0]])) == "NoiseModel(levels=1..4)"
-    assert repr(NoiseModel(curve=[[0, 99], [3, 4]])) == "NoiseModel(sigma=3.536, curve=3, 4)"
-
-
 @pytest.mark.parametrize("shape", [(8, 8), (9, 8), (16, 13)])
 def test_oriented_psd_by_a_formula(shape):
     """At the Nyquist frequency, a spectrum given by a formula is not symmetric."""
@@ -110,12 +99,7 @@ def test_psd_and_autocovariance_agree():
     [
         (lambda: NoiseModel(-1), "sigma=-1 must be"),
         (lambda: NoiseModel(gain=-0.5), "gain=-0.5 must be"),
-        (lambda: NoiseModel(gain=np.nan), "gain=nan must be"),
-        (lambda: NoiseModel(offset=np.inf), "offset=inf must be finite"),
-        (lambda: NoiseModel([]), "sigma has no value"),
-        (lambda: NoiseModel.from_psd(np.ones(5)), "psd has shape"),
         (lambda: NoiseModel.from_psd(-np.ones((5, 5))), "psd .* nowhere negative, .* is -1"),
-        (lambda: NoiseModel.from_psd(np.full((5, 5), np.nan)), "psd must be finite"),
         (lambda: NoiseModel.from_psd(np.fft.fftshift(np.eye(1, 9))), "psd differs .*ifftshift"),
         (lambda: NoiseModel.from_psd(np.tile(np.arange(9, 0, -1), (9, 1))), "psd .* of rfft2"),
         (lambda: with_covariance(np.ones((2, 3))), "odd height and width"),
@@ -123,19 +107,14 @@ def test_psd_and_autocovariance_agree():
         (lambda: with_covariance([[1, 9, 2]]), "and its opposite"),
         (lambda: with_covariance(np.ones((2, 3, 3, 3))), "must both have one element per channel"),
         (lambda: with_covariance(np.fft.ifftshift(BINOMIAL)), "exceed the variance.*fftshift"),
-        (lambda: NoiseModel(correlation=[[5, 1, 5]]), "correlation is 5 somewhere"),
-        (lambda: NoiseModel(rician=400), "rician=400 must be from 0 to 128"),
         (lambda: NoiseModel(levels=[[1.0, 0.0]]), "1 of 2 levels are not above 0.*row 0, column 1"),
         (lambda: NoiseModel(levels=[[1.0, np.nan]]), r"column 1 \(nan\)"),
-        (lambda: NoiseModel(levels=np.ones(4)), "levels have shape"),
         (lambda: NoiseModel(gain=3, levels=np.ones((2, 2))), "gain cannot be combined"),
         (lambda: NoiseModel(levels=[[1, 2]], curve=[[1, 2], [3, 3]]), "levels cannot be combined"),
         (lambda: NoiseModel(correlation=4 * BINOMIAL), "correlation must be 1 in the middle"),
+        (lambda: NoiseModel(rows=-1), "rows=-1 must be"),
         (lambda: NoiseModel(columns=-1), "columns=-1 must be"),
-        (lambda: NoiseModel(curve=[1, 2, 3]), r"curve has shape \(3,\): give \(2, n\)"),
         (lambda: NoiseModel(curve=[[2, 1], [3, 3]]), "intensities that rise"),
-        (lambda: NoiseModel(curve=[[1, 2], [3, 0]]), "standard deviations above 0"),
-        (lambda: NoiseModel(gain=1, curve=[[1, 2], [3, 3]]), "gain cannot be combined with"),
         (lambda: NoiseModel.from_json("{1"), "not valid JSON"),
         (lambda: NoiseModel.from_json("{}"), "not that of a noise model"),
         (lambda: NoiseModel.from_json("mic.json"), "name of a file, pass its content"),
@@ -152,10 +131,3 @@ def test_psd_and_autocovariance_agree():
 def test_error_messages(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-@pytest.mark.parametrize("coils", [1.5, "two", None])
-def test_number_of_coils_must_be_an_integer(coils):
-    with pytest.raises(TypeError, match="rician must be an integer"):
-        NoiseModel(5, rician=coils)
-    assert NoiseModel(5, rician=np.True_).rician == 1

@@ -66,10 +66,3 @@ def test_the_covariance_of_channels_that_share_a_filter_is_their_mean():
         noise.of_channels(slice(1)).covariance((3, 3), np.float64)[:, :9],
         patch_covariance(tables[0], (3, 3)),
     )
-
-
-def test_white_noise_has_no_tables():
-    assert WHITE.is_white
-    assert WHITE.covariance((5, 5), np.float32) is None
-    assert WHITE.bias((5, 5), (10, 10), np.float32) is None
-    assert WHITE.patch_variances((5, 5), np.float32) is None
