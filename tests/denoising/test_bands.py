@@ -46,21 +46,6 @@ def test_linear_part_projects_whitened_bands_onto_their_signal(linear):
     np.testing.assert_allclose(found, expected.reshape(NOISY.shape), rtol=0, atol=1e-9)
 
 
-def test_components_have_independent_unit_noise(monkeypatch):
-    components = []
-
-    def keep(component, noise, **options):
-        components.append(component.ravel())
-        assert noise.sigma == (1.0,)
-        return component
-
-    monkeypatch.setattr(module, "denoise", keep)
-    cube = np.concatenate([CLEAN, NOISY - CLEAN], axis=0)  # the clean cube, below it the noise
-    denoise_bands(cube, LEVELS)
-    noise = np.array(components)[:, CLEAN[..., 0].size :]
-    np.testing.assert_allclose(np.cov(noise), np.eye(len(noise)), rtol=0, atol=0.1)
-
-
 def test_pure_noise_is_replaced_by_the_mean_of_each_band():
     noise = RNG.normal(7, 3, (40, 41, 10))
     found, info = with_info(noise, 3.1)
@@ -75,12 +60,6 @@ def test_noise_levels_of_many_bands_are_accurate():
     found = with_info(NOISY)[1]
     assert found["components"] == 3
     np.testing.assert_allclose(found["sigma"], LEVELS, rtol=0.06)  # standard error: 1.4 %
-
-
-def test_noise_levels_of_few_bands_are_estimated_band_by_band():
-    cube = RNG.normal(0, 60, (40, 41, 3)) @ RNG.uniform(0.1, 1, (3, 4)) + NOISY[:40, :41, :4]
-    expected = [nnk_image.estimate_noise(cube[..., b], kind="white").sigma[0] for b in range(4)]
-    np.testing.assert_array_equal(with_info(cube)[1]["sigma"], expected)
 
 
 def test_signal_in_a_single_band_is_not_taken_for_noise():
@@ -183,13 +162,6 @@ def test_magnitudes_lose_noise_and_bias():
     assert psnr(SIGNAL, denoise_bands(MAGNITUDES, estimated)) > psnr(SIGNAL, found) - 1.5
 
 
-def test_magnitudes_of_low_contrast():
-    clean = np.linspace(28, 32, 48)[:, None, None] * np.ones((48, 48, 30))
-    noise = np.random.default_rng(2).normal(0, 2, (2, *clean.shape))
-    result = denoise_bands(np.hypot(clean + noise[0], noise[1]), NoiseModel(2.0, rician=1))
-    assert np.sqrt(np.mean((result - clean) ** 2)) < 0.2
-
-
 def test_strong_magnitudes_are_denoised_like_gaussian_noise():
     strong = MAGNITUDES + 100
     expected = denoise_bands(strong, 0.1)
@@ -218,23 +190,6 @@ def test_noise_levels_of_magnitudes_per_pixel_and_per_band():
     found, info = denoise_bands(MAGNITUDES, NoiseModel(levels, rician=True), return_info=True)
     np.testing.assert_array_equal(found[..., 7], MAGNITUDES[..., 7])
     np.testing.assert_array_equal(info["sigma"], levels)
-
-
-def test_masked_magnitudes_are_unchanged():
-    mask = np.ones((48, 56), bool)
-    mask[:9] = False
-    for fill in (np.nan, -5.0):
-        noisy = np.where(mask[..., None], MAGNITUDES, fill)
-        found = denoise_bands(noisy, RICIAN, mask=mask)
-        np.testing.assert_array_equal(found[~mask], noisy[~mask])
-        assert psnr(SIGNAL[mask], found[mask]) > psnr(SIGNAL[mask], noisy[mask]) + 10
-
-
-def test_pure_background_has_no_signal_components():
-    noise = np.hypot(*RNG.normal(0, 5, (2, 40, 41, 12)))
-    found, info = denoise_bands(noise, NoiseModel(5, rician=True), return_info=True)
-    assert info["components"] == 0
-    assert found.max() < 0.4 * 5
 
 
 # --- invariants ------------------------------------------------------------------------------
@@ -285,16 +240,17 @@ def test_volumes_and_volumes_three_pixels_wide():
     assert denoise_bands(volume[:, :, :3], LEVELS).shape == (3, 20, 3, 20)
 
 
-def test_masked_pixels_are_unchanged_and_ignored():
+@pytest.mark.parametrize(("bands", "noise"), [(NOISY, None), (MAGNITUDES, RICIAN)])
+def test_masked_pixels_are_unchanged_and_ignored(bands, noise):
     mask = np.ones((48, 56), bool)
     mask[:9], mask[20, 30] = False, False
-    cubes = [np.where(mask[..., None], NOISY, fill) for fill in (np.nan, -1e5)]
-    results = [denoise_bands(cube, mask=mask) for cube in cubes]
+    cubes = [np.where(mask[..., None], bands, fill) for fill in (np.nan, -1e5)]
+    results = [denoise_bands(cube, noise, mask=mask) for cube in cubes]
     for cube, result in zip(cubes, results, strict=True):
         np.testing.assert_array_equal(result[~mask], cube[~mask])
     np.testing.assert_array_equal(results[0][mask], results[1][mask])
     np.testing.assert_array_equal(
-        denoise_bands(NOISY, mask=np.ones((48, 56), bool)), denoise_bands(NOISY)
+        denoise_bands(bands, noise, mask=np.ones((48, 56), bool)), denoise_bands(bands, noise)
     )
 
 
@@ -324,10 +280,6 @@ HOLE[2, 3, 4] = np.nan
         (NOISY, {"sigma": NoiseModel(gain=1)}, "stabilize counts first"),
         (NOISY, {"sigma": NoiseModel(1, rows=1)}, "shared by rows"),
         (MAGNITUDES - 1, {"sigma": RICIAN}, "magnitudes cannot be negative"),
-        (NOISY * 1e200, {}, "too large or too small"),
-        (NOISY * 1e-300, {"sigma": 1e-299}, "too large or too small"),
-        (NOISY, {"method": "bm3d"}, "unknown"),
-        (NOISY, {"n_jobs": 0}, "n_jobs=0"),
     ],
 )
 def test_bad_input_is_refused(cube, options, message):
@@ -339,14 +291,3 @@ def test_sigma_in_other_units_is_warned_about():
     with pytest.warns(UserWarning, match="whole range") as caught:
         denoise_bands(CLEAN / 600, 25)
     assert caught[0].filename == __file__
-
-
-def test_fewer_magnitude_bands_than_mixed_maps():
-    maps = RNG.normal(0, 1, (48, 56, 5)) @ RNG.uniform(0.1, 1, (5, 3)) + 9
-    found, info = denoise_bands(
-        np.hypot(maps + RNG.normal(0, 0.1, maps.shape), RNG.normal(0, 0.1, maps.shape)),
-        RICIAN,
-        return_info=True,
-    )
-    assert info["components"] == 3
-    assert np.sqrt(np.mean((found - maps) ** 2)) < 0.11

@@ -67,20 +67,6 @@ def test_gray_image_stored_in_color_with_given_noise(method, model):
     np.testing.assert_allclose(result, denoise(gray, model, method=method), atol=1e-2)
 
 
-def test_constant_alpha_channel_does_not_matter():
-    rng = np.random.default_rng(4)
-    clean = standard_image("coffee")[:200, :200].astype(float)
-    noise = rng.normal(0, 10, (201, 201, 3))
-    color = clean + (noise[1:, 1:] + noise[1:, :-1] + noise[:-1, 1:] + noise[:-1, :-1]) / 2
-    with_alpha = np.concatenate([color, np.full((200, 200, 1), 255.0)], axis=-1)
-    result = denoise(with_alpha, channel_axis=-1)
-    np.testing.assert_allclose(result[..., :3], denoise(color, channel_axis=-1), atol=0.05)
-    np.testing.assert_array_equal(result[..., 3], 255)
-    model, expected = (estimate_noise(a, channel_axis=-1) for a in (with_alpha, color))
-    np.testing.assert_allclose(model.correlation[:3, :3], expected.correlation)
-    assert model.sigma == pytest.approx((*expected.sigma, 0.0))
-
-
 def test_equal_channels_with_different_given_noise_stay_separate():
     color, _ = stored(noisy("white"), "gray")
     result = denoise(color, (10, 10, 0), channel_axis=-1)

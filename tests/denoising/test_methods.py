@@ -62,19 +62,6 @@ def test_no_noise_gives_a_copy(method, dtype, sigma):
     assert ours.flags.writeable
 
 
-BEYOND_THE_RANGE = pytest.mark.filterwarnings("ignore:.*more than the whole range")
-
-
-@BEYOND_THE_RANGE
-@pytest.mark.parametrize("sigma", [256, 1e4, 1e38, 1e39, 1e300, 1.7e308])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sigma_beyond_the_range_smooths(method, dtype, sigma):
-    ours = denoise(NOISE.astype(dtype), sigma, method=method)
-    assert ours.dtype == dtype
-    assert ours.std() < 0.5 * NOISE.std()
-    assert abs(ours.mean() - NOISE.mean()) < 12
-
-
 @pytest.mark.parametrize("sigma", [1e-12, 1e-6, 1e-3, 1])
 def test_little_noise_changes_little(method, sigma):
     change = denoise(NOISE, sigma, method=method) - NOISE
@@ -90,14 +77,6 @@ def test_default_noise_is_the_estimated_one(method, dtype):
         ours = denoise(image, method=method, channel_axis=axis)
         expected = denoise(image, noise, method=method, channel_axis=axis)
         np.testing.assert_array_equal(ours, expected)
-
-
-@pytest.mark.parametrize("exponent", [-1000, -500, 500, 1000])
-def test_blind_denoising_follows_the_scale(method, exponent):
-    factor = 2.0**exponent
-    np.testing.assert_allclose(
-        denoise(NOISE * factor, method=method) / factor, denoise(NOISE, method=method), rtol=1e-9
-    )
 
 
 @pytest.mark.parametrize(
@@ -131,11 +110,6 @@ def test_one_sigma_per_channel(method):
     np.testing.assert_allclose(removed[1:], sigma[1:], rtol=0.45)
 
 
-@pytest.mark.parametrize("sigma", [(1, 1, 1e300), (1, 1, 1e160), (1e-3, 100, 100)])
-def test_extreme_ratios_between_the_noise_of_channels(method, sigma):
-    assert np.all(np.isfinite(denoise(COLOR, sigma, method=method, channel_axis=-1)))
-
-
 @pytest.mark.parametrize("scale", [0.01, 1e-3])
 def test_channel_in_other_units_is_denoised_equally_well(method, scale):
     clean = standard_image("coffee")[40:136, 60:156].astype(float)
@@ -165,48 +139,20 @@ def test_unknown_method_is_refused():
 
 # --- extremes ----------------------------------------------------------------------------
 
-PATTERNS = {
-    "checkerboard": np.indices((15, 14)).sum(axis=0) % 2,
-    "one bright pixel": np.arange(210).reshape(15, 14) == 105,
-    "one dark pixel": np.arange(210).reshape(15, 14) != 105,
-    "two levels": np.arange(210).reshape(15, 14) > 100,
-    "stripes": np.indices((15, 14))[1] % 2,
-    "ramp": np.indices((15, 14))[0] / 15,
-}
 
-
-@BEYOND_THE_RANGE
-@pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("sigma", [None, 1e-3, 25, 300])
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_patterns_stay_finite_and_near_their_range(method, pattern, sigma, dtype):
-    ours = denoise((255 * PATTERNS[pattern]).astype(dtype), sigma, method=method)
-    assert np.isfinite(ours).all()
-    assert ours.min() > -26
-    assert ours.max() < 281
-
-
-@BEYOND_THE_RANGE
+@pytest.mark.filterwarnings("ignore:.*more than the whole range")
 @pytest.mark.parametrize(
-    ("dtype", "scale"),
-    [
-        *(("f8", s) for s in (5e-324, 1e-308, 1e-150, 1e150, 3e305)),
-        *(("f4", s) for s in (1e-45, 1e-38, 1e30, 6e35)),
-    ],
+    ("dtype", "scale"), [("f8", 5e-324), ("f8", 3e305), ("f4", 1e-45), ("f4", 6e35)]
 )
-@pytest.mark.parametrize("relative_sigma", [1e-3, 25, 1000])
-def test_values_of_extreme_size(method, dtype, scale, relative_sigma):
+@pytest.mark.parametrize("relative_sigma", [25, 1000])
+def test_values_at_the_limits_of_a_dtype(method, dtype, scale, relative_sigma):
     """Values of both signs, from the smallest subnormal number to the limit of the dtype."""
     image = (np.rint(2 * NOISE - 255) * scale).astype(dtype)
-    sigma = min(relative_sigma * scale, 1.7e308)
-    ours = denoise(image, sigma, method=method)
+    ours = denoise(image, min(relative_sigma * scale, 1.7e308), method=method)
     assert ours.dtype == image.dtype
     assert np.isfinite(ours).all()
     limit = float(abs(image.astype("f8")).max())
-    assert float(ours.max()) <= 1.2 * min(limit, 1e308)
-    if sigma and 1e-30 < scale < 1e30:
-        expected = denoise(np.rint(2 * NOISE - 255), relative_sigma, method=method)
-        np.testing.assert_allclose(ours / scale, expected, rtol=0, atol=1e-6)
+    assert float(abs(ours).max()) <= 1.2 * min(limit, 1e308)
 
 
 # --- reproducibility, progress -----------------------------------------------------------
@@ -224,10 +170,10 @@ def test_same_bits_for_any_n_jobs_and_simd_variant(method, dtype, monkeypatch):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-@pytest.mark.parametrize("sigma", [0.2, 25])
+@pytest.mark.parametrize("sigma", [0.2, 25, NoiseModel(0.1, gain=50.0, rows=0.3), [20, 0, 20]])
 @pytest.mark.parametrize("channels", [1, 3])
 def test_progress_rises_to_a_total_known_from_the_start(method, channels, sigma, n_jobs):
-    """Weights may underflow, which takes another pass."""
+    """Weights may underflow, which takes another pass; low counts take several rounds."""
     options = {"method": method, "channel_axis": -1, "n_jobs": n_jobs}
-    image = COLOR[..., :channels]
+    image, sigma = COLOR[..., :channels], sigma[:channels] if type(sigma) is list else sigma
     progress_of(lambda progress: denoise(image, sigma, progress=progress, **options))

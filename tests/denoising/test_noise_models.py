@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from noises import filtered
-from pictures import assert_same_everywhere, mean_square, progress_of
+from pictures import assert_same_everywhere, mean_square
 
 import nnk_image
 from nnk_image import NoiseModel, denoise
@@ -117,38 +117,6 @@ def test_methods_for_even_noise_use_the_mean_level_of_a_curve(method):
     np.testing.assert_array_equal(given, denoise(noisy, sigma, method=method))
 
 
-def test_masked_pixels_do_not_affect_the_brightness():
-    noisy, curve = noisy_by_brightness()
-    mask = np.ones(CLEAN.shape, bool)
-    mask[20:25, 30:60] = False
-    with_nan = np.where(mask, noisy, np.nan)
-    results = [denoise(z, NoiseModel(curve=curve), mask=mask) for z in (noisy, with_nan)]
-    np.testing.assert_array_equal(results[0][mask], results[1][mask])
-
-
-def test_noise_curve_with_huge_values():
-    """A plain sum over the channels, or over all pixels, would overflow."""
-    noisy, curve = noisy_by_brightness()
-    color, factor = np.stack([noisy, noisy + 1, noisy + 2], axis=-1), 2.0**1015
-    mask = np.ones(CLEAN.shape, bool)
-    mask[20:25, 30:60] = False
-    small, large = (
-        denoise(
-            scale * color, NoiseModel(curve=scale * np.array(curve)), channel_axis=-1, mask=mask
-        )
-        for scale in (1.0, factor)
-    )
-    np.testing.assert_allclose(large / factor, small, rtol=1e-9)
-
-
-@pytest.mark.parametrize("scale", [2.0**1000, 2.0**-1000])
-def test_noise_levels_scale_with_the_image(scale):
-    levels = np.linspace(5, 30, CLEAN.size).reshape(CLEAN.shape)
-    noisy = CLEAN + levels * np.random.default_rng(0).normal(size=CLEAN.shape)
-    expected = denoise(noisy, levels)
-    np.testing.assert_array_equal(denoise(scale * noisy, scale * levels) / scale, expected)
-
-
 @pytest.mark.parametrize(("gain", "read"), [(1, 5), (12, 12)])
 def test_poisson_noise(gain, read):
     rng = np.random.default_rng(0)
@@ -176,40 +144,6 @@ def test_same_bits_for_threads_and_variants(method, model):
         return
     options = {"method": method, "channel_axis": -1}
     assert_same_everywhere(lambda n_jobs: denoise(image, noise, n_jobs=n_jobs, **options))
-
-
-@pytest.mark.parametrize("counts", [0.5, 3, 30])
-@pytest.mark.parametrize("channels", [1, 3])
-def test_progress_is_spread_over_any_number_of_rounds(method, counts, channels):
-    """More than 60 % of the total is reported before the last report."""
-    light = COLOR[:45, :51, :channels]
-    seen = np.random.default_rng(0).poisson(light * counts / light.mean()).astype(float)
-    noise = NoiseModel(0.1, gain=1.0, rows=0.3)
-    options = {"method": method, "channel_axis": -1}
-    done, total = progress_of(lambda report: denoise(seen, noise, **options, progress=report))
-    assert 0.6 * total < done[-2]
-
-
-@pytest.mark.parametrize("sigma", [[2, 20, 20], [0, 20, 0]])
-def test_progress_when_channels_are_denoised_one_by_one(sigma):
-    color = COLOR[:45, :51]
-    done, total = progress_of(
-        lambda report: denoise(color, sigma, channel_axis=-1, progress=report)
-    )
-    assert 0.8 * total < done[-2]
-
-
-def test_color_with_a_mask():
-    color = COLOR.copy()
-    mask = np.ones(CLEAN.shape, bool)
-    mask[10:14, 20:30] = False
-    color[~mask] = np.nan
-    among = 100 * np.array([[1, 0.4, 0.4], [0.4, 1, 0.4], [0.4, 0.4, 1]])
-    covariance = among[..., None, None] * BINOMIAL
-    for noise in (NoiseModel.from_autocovariance(covariance), NoiseModel(3.0, gain=[1, 2, 3])):
-        result = denoise(color, noise, channel_axis=-1, mask=mask)
-        assert np.isnan(result[~mask]).all()
-        assert np.isfinite(result[mask]).all()
 
 
 @pytest.mark.parametrize("method", ["sgw", "fast"])

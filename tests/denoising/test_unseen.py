@@ -7,7 +7,6 @@ import pytest
 from noises import KERNELS, autocovariance, filtered, skimage_picture
 from pictures import as_jpeg, axis_of, in_8_bits, psnr
 from PIL import Image, ImageDraw, ImageFont
-from scipy.ndimage import rotate, zoom
 from skimage.data import shepp_logan_phantom
 from skimage.transform import iradon, radon, rescale
 from sklearn.datasets import load_sample_image
@@ -115,22 +114,6 @@ def test_noise_proportional_to_the_brightness(name, percent):
     axis = axis_of(clean)
     blind, known = (denoise(noisy, given, channel_axis=axis) for given in (None, levels))
     assert psnr(clean, blind) > psnr(clean, known) - 1.2
-
-
-INTERPOLATED = {
-    "rotated": lambda pixels: rotate(pixels, 10, reshape=False, order=1, mode="reflect"),
-    "enlarged": lambda pixels: zoom(pixels, 1.3, order=1),
-}
-
-
-@pytest.mark.parametrize("name", ["cell.png", "clock_motion.png"])
-@pytest.mark.parametrize("kind", INTERPOLATED)
-def test_interpolated_noise(name, kind):
-    """The noise spectrum decreases up to the highest frequencies; no part of it looks white."""
-    scene = picture(name)[:256, :256]
-    noise = np.random.default_rng(5).normal(0, 20, scene.shape)
-    clean, noisy = (INTERPOLATED[kind](pixels) for pixels in (scene, scene + noise))
-    assert psnr(clean, denoise(noisy)) > psnr(clean, noisy) + 11
 
 
 @pytest.mark.parametrize("name", ["brick.png", "camera.png", "coins.png"])

@@ -5,9 +5,8 @@ import pytest
 from pictures import psnr
 
 import nnk_image
-from nnk_image import NoiseModel, denoise, estimate_noise, image_graph
+from nnk_image import NoiseModel, denoise, estimate_noise
 from nnk_image.noise.autocovariance import patch_covariance
-from nnk_image.noise.standard import StandardNoise
 
 RNG = np.random.default_rng(40)
 CAMERA = nnk_image.standard_image("camera").astype(float)
@@ -48,12 +47,6 @@ def test_volumes_of_any_shape(method, shape):
     result = denoise(volume, 10, method=method, spacing=1)
     assert result.shape == shape
     assert result.std() <= volume.std() * (1 + 1e-6)  # without similar pixels little changes
-
-
-def test_sequence_of_volumes():
-    clean = np.stack([moving(5, 24)] * 4)
-    noisy = clean + RNG.normal(0, 25, clean.shape)
-    assert psnr(clean, denoise(noisy, 25)) > psnr(clean, noisy) + 10
 
 
 # --- quality ------------------------------------------------------------------------------
@@ -162,15 +155,6 @@ def test_covariance_of_a_patch_with_three_axes():
     np.testing.assert_allclose(patch_covariance(correlation, patch), covariance)
 
 
-def test_standard_noise_at_half_size():
-    variances = RNG.uniform(0.5, 1.5, (7, 8, 10))
-    halved, levels = StandardNoise(binomial(3)[None], variances).halved((7, 8, 10))
-    assert halved.variances.shape == (4, 4, 5)
-    assert halved.variances[1, 2, 3] == pytest.approx(variances[2:4, 4:6, 6:8].mean())
-    assert halved.correlations[0][tuple(n // 2 for n in halved.correlations.shape[1:])] == 1
-    assert levels[0] > 1.5
-
-
 # --- refused input ------------------------------------------------------------------------
 
 
@@ -184,14 +168,11 @@ def test_color_images_and_volumes_must_be_distinguished():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"spacing": (1, 1)}, r"spacing must be one number, or one per axis \(3\), got \(1, 1\)"),
-        ({"spacing": (1, 0, 1)}, "spacing"),
         ({"sigma": np.ones((20, 20))}, r"sigma has levels of shape \(20, 20\).*\(6, 20, 20\)"),
         (
             {"sigma": NoiseModel(5, rows=3)},
             r"row and column noise .* denoise its slices one by one",
         ),
-        ({"guide": image_graph(np.zeros((6, 5, 5)), sigma_f=1), "method": "sgw"}, "guide has"),
     ],
 )
 def test_bad_options_are_refused(options, message):
@@ -205,12 +186,3 @@ def test_noise_model_of_a_volume_is_refused_for_an_image():
     assert NoiseModel.from_json(model.to_json()) == model
     with pytest.raises(ValueError, match="has 3 axes, for volumes"):
         denoise(CAMERA[:30, :30], model)
-
-
-@pytest.mark.parametrize("spacing", [(10, 0.8, 1), (1, 1000, 1)])
-def test_sgw_with_very_uneven_spacing(spacing):
-    rng = np.random.default_rng(0)
-    clean = np.broadcast_to(np.linspace(0, 100, 24), (6, 20, 24))
-    noisy = clean + rng.normal(0, 20, clean.shape)
-    result = denoise(noisy, 20, method="sgw", spacing=spacing)
-    assert np.mean((result - clean) ** 2) < 0.5 * np.mean((noisy - clean) ** 2)
