@@ -10,16 +10,13 @@ from unittest.mock import patch
 
 import numpy as np
 from graph_checks import assert_matches_brute_force
-from laplacians import wavelets_of
+from laplacians import stored
 from volume_cases import assert_volume_matches_brute_force
-from whole_chain import LEAST_PIXELS_PER_CHUNK  # its import gives threads to small images
 
 import nnk_image
 from nnk_image import _core, neighbors
 from nnk_image.denoising.methods import METHODS
 from nnk_image.graph.laplacian import KINDS
-
-assert LEAST_PIXELS_PER_CHUNK > 1  # the value in the library
 
 _INTEGERS = ("uint8", "int16", "uint16", "int32", "uint64", ">i2", ">u4")
 _OTHERS = 2  # other ways per case
@@ -61,15 +58,21 @@ def _wavelets(rng, _):
     }
 
     def compute(image, n_jobs):
-        given = {"n_jobs": n_jobs, **options, **about}
+        graph = nnk_image.image_graph(image, n_jobs=n_jobs, **options)
         try:
-            wavelets = wavelets_of(image, **given)
+            wavelets = nnk_image.SpectralGraphWavelets(graph, n_jobs=n_jobs, **about)
         except ValueError as error:  # all remaining edges have weights near 0
             if "larger sigma_f" not in str(error):
                 raise
             return [np.frombuffer(str(error).encode(), np.uint8)]
         bands = wavelets.analyze(image)
-        return [bands, wavelets.synthesize(bands), np.array([wavelets.bound, wavelets.lmax])]
+        graph = stored(graph)  # its arrays may start at any address, like an image
+        for name in ("data", "indices", "indptr"):
+            part = getattr(graph.adjacency, name)
+            setattr(graph.adjacency, name, _misaligned(part) if n_jobs > 1 else part)
+        of_stored = nnk_image.SpectralGraphWavelets(graph, n_jobs=n_jobs, **about).analyze(image)
+        limits = np.array([wavelets.bound, wavelets.lmax])
+        return [bands, wavelets.synthesize(bands), of_stored, limits]
 
     _compare(rng, image, compute)
 
@@ -107,15 +110,23 @@ def _points(rng, _):
         "n_neighbors": int(rng.integers(1, n)),
         "method": str(rng.choice(["nnk", "nnk", "omp", "mp", "knn", "kstar"])),
         "symmetrize": [None, "min_error", "max"][rng.integers(3)],
-        "sigma": 2.0,
     }
 
+    candidates = (np.arange(n)[:, None] + np.arange(1, options["n_neighbors"] + 1)) % n
+    gram = np.exp(-((points[:, None].astype(float) - points) ** 2).sum(axis=2) / 8)
+    kernel = "gaussian" if options["method"] == "kstar" else "precomputed"  # kstar needs points
+
     def compute(points, n_jobs):
+        options["n_jobs"], form = n_jobs, _misaligned if n_jobs > 1 else np.copy
         with ExitStack() as changed:
             if n_jobs > 1:  # make many chunks, even of few points
                 changed.enter_context(patch.object(neighbors.model, "_WORK_PER_CHUNK", 8))
-            graph = nnk_image.nnk_graph(points, n_jobs=n_jobs, **options)
-        return [graph.indptr, graph.indices, graph.data]
+            graphs = [
+                nnk_image.nnk_graph(points, sigma=2.0, **options),
+                nnk_image.nnk_graph(points, sigma=2.0, neighbors=form(candidates), **options),
+                nnk_image.nnk_graph(form(gram), kernel=kernel, **options),
+            ]
+        return [part for graph in graphs for part in (graph.indptr, graph.indices, graph.data)]
 
     _compare(rng, points, compute)
 
