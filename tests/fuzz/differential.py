@@ -6,17 +6,19 @@ bits must agree. Graphs of small images are compared with brute force, too.
 """
 
 from contextlib import ExitStack
+from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
+import whole_chain  # noqa: F401  # gives threads to small images
 from graph_checks import assert_matches_brute_force
-from laplacians import stored
 from volume_cases import assert_volume_matches_brute_force
 
 import nnk_image
 from nnk_image import _core, neighbors
 from nnk_image.denoising.methods import METHODS
 from nnk_image.graph.laplacian import KINDS
+from nnk_image.graph.planes import StoredEdges
 
 _INTEGERS = ("uint8", "int16", "uint16", "int32", "uint64", ">i2", ">u4")
 _OTHERS = 2  # other ways per case
@@ -65,11 +67,11 @@ def _wavelets(rng, _):
             if "larger sigma_f" not in str(error):
                 raise
             return [np.frombuffer(str(error).encode(), np.uint8)]
-        bands = wavelets.analyze(image)
-        graph = stored(graph)  # its arrays may start at any address, like an image
+        form = _misaligned if n_jobs > 1 else np.copy  # not only images may start anywhere
+        bands, matrix = form(wavelets.analyze(image)), graph.adjacency.copy()
         for name in ("data", "indices", "indptr"):
-            part = getattr(graph.adjacency, name)
-            setattr(graph.adjacency, name, _misaligned(part) if n_jobs > 1 else part)
+            setattr(matrix, name, form(getattr(matrix, name)))
+        graph = replace(graph, edges=StoredEdges(matrix))
         of_stored = nnk_image.SpectralGraphWavelets(graph, n_jobs=n_jobs, **about).analyze(image)
         limits = np.array([wavelets.bound, wavelets.lmax])
         return [bands, wavelets.synthesize(bands), of_stored, limits]
@@ -126,7 +128,8 @@ def _points(rng, _):
                 nnk_image.nnk_graph(points, sigma=2.0, neighbors=form(candidates), **options),
                 nnk_image.nnk_graph(form(gram), kernel=kernel, **options),
             ]
-        return [part for graph in graphs for part in (graph.indptr, graph.indices, graph.data)]
+        parts = [part for graph in graphs for part in (graph.indptr, graph.indices, graph.data)]
+        return [*parts, nnk_image.nnk_weights(form(gram[:3, :3]), form(gram[3, :3]))]
 
     _compare(rng, points, compute)
 

@@ -1,4 +1,4 @@
-"""Input from pandas, polars and PyTorch, and edges for PyTorch Geometric."""
+"""Input from pandas and PyTorch, and edges for PyTorch Geometric."""
 
 import numpy as np
 import pandas as pd
@@ -41,11 +41,6 @@ def test_pandas_tables_give_the_same_graphs(table):
     assert_equal(found, nnk_neighbors(POINTS, 9, queries=POINTS).to_csr())
 
 
-def test_pandas_tables_in_single_precision():
-    single = POINTS.astype(np.float32)
-    assert_equal(nnk_graph(pd.DataFrame(single), 9), nnk_graph(single, 9))
-
-
 def test_tables_with_text_or_missing_values_are_refused():
     with pytest.raises(TypeError, match="X must hold real numbers, not object"):
         nnk_graph(FLOATS.assign(a=FLOATS["a"].astype(str)))
@@ -61,16 +56,6 @@ def test_missing_values_of_nullable_arrays_are_not_known():
     for values in (table["value"], table["value"].array):
         filled = interpolate(grid_graph((1, 3)), values, known)
         np.testing.assert_allclose(filled, [1, 2.5, 4])
-
-
-def test_polars_tables_give_the_same_graph():
-    polars = pytest.importorskip("polars")
-    table = polars.DataFrame(POINTS, schema=list("abcd"))
-    expected = nnk_graph(POINTS, 9)
-    assert_equal(nnk_graph(table, 9), expected)
-    assert_equal(nnk_graph(table.with_columns(polars.col("d").cast(polars.Int16)), 9), expected)
-    with pytest.raises(ValueError, match="not finite, the first at row 0, column 0"):
-        nnk_graph(table.with_columns(a=polars.Series([None, *POINTS[1:, 0]])))
 
 
 # --- tensors -----------------------------------------------------------------------------

@@ -1,14 +1,16 @@
-"""Many threads, forked and spawned processes, joblib and dask give the same bits."""
+"""Many threads, forked and spawned processes, flags and environments give the same bits."""
 
 import os
+import sysconfig
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from child import leaving_no_task, on_linux, python
-from whole_chain import COLOR, checksum, graph_sum, wavelet_sum, whole_chain
+from child import PRINT_THE_CHAIN, leaving_no_task, python
+from PIL import Image
+from whole_chain import COLOR, GRAY, checksum, graph_sum, wavelet_sum, whole_chain
 
 import nnk_image.base.parallel
 from nnk_image import SpectralGraphWavelets, denoise, image_graph
@@ -101,42 +103,39 @@ def test_spawned_processes_give_the_same_bits(expected, method):
     assert answers == [expected, expected, "True"]
 
 
-WORKERS = """
-    import sys
-    from whole_chain import threads_started, whole_chain
+COMMAND = f"""
+    import contextlib, io, sys
+    from nnk_image import cli
+    {PRINT_THE_CHAIN}
 
-    pool, scheduler = sys.argv[1:]
-    chains = [(whole_chain, n_jobs) for n_jobs in (None, 2, -1, 10)]
-    starts = [(threads_started, method) for method in ("sgw", "fast")]
-    if pool == "plain":
-        print(*(call(argument) for call, argument in chains + starts))
-    elif pool == "joblib":
-        from joblib import Parallel, delayed
-        parallel = Parallel(2, scheduler)
-        for calls in (chains, starts):  # chains first, so that their threads are not counted
-            print(*parallel(delayed(call)(argument) for call, argument in calls))
-    elif __name__ == "__main__":
-        import dask
-        tasks = [
-            dask.delayed(call)(argument, dask_key_name=f"t{i}")
-            for i, (call, argument) in enumerate(chains + starts)
-        ]
-        print(*dask.compute(*tasks, scheduler=scheduler, num_workers=2))
+    source, target = sys.argv[1:]
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) as text:
+        cli.main(["denoise", "--help"])
+    print("sigma" in text.getvalue())
+    with contextlib.redirect_stdout(sys.stderr):
+        status = cli.main(["denoise", source, target, "--sigma", "20", "--jobs", "2"])
+    print(status, cli.main(["denoise", source + "-", target, "--sigma", "20"]))
 """
 
 
-@on_linux
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("pool", "scheduler"),
-    [
-        ("plain", ""),
-        *(("joblib", backend) for backend in ("threading", "loky")),
-        ("dask", "processes"),
-    ],
+def test_results_do_not_depend_on_flags_and_environment(expected, tmp_path):
+    """Without docstrings, and in the C locale with file names that are not ASCII."""
+    source, target = tmp_path / "Größe 東.png", tmp_path / "größer 東.png"
+    Image.fromarray(GRAY).save(source)
+    environment = {"PYTHONOPTIMIZE": "2", "OMP_NUM_THREADS": "3", "HOME": "/nonexistent"}
+    environment |= {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    flags = "-X", "dev", "-W", "error", "-bb"
+    words = python(COMMAND, source, target, flags=flags, **environment)
+    assert words == [expected, expected, "True", "0", "1"]
+    clean = np.clip(np.rint(denoise(GRAY, 20)), 0, 255).astype(np.uint8)
+    np.testing.assert_array_equal(np.asarray(Image.open(target)), clean)
+
+
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="needs a free-threaded interpreter"
 )
-def test_workers_give_the_same_bits_and_start_no_threads_by_default(expected, pool, scheduler):
-    """Otherwise workers of joblib and dask would compete for the processors."""
-    if pool != "plain":
-        pytest.importorskip(pool)
-    assert python(WORKERS, pool, scheduler) == [expected] * 4 + ["0", "0"]
+def test_free_threaded_interpreters_stay_free_threaded(expected):
+    script = f"import sys; {PRINT_THE_CHAIN}; print(sys._is_gil_enabled())"
+    script = script.replace("import sys", "import sys; from nnk_image import _core")
+    assert python(script, flags=("-W", "error")) == [expected, expected, "False"]
+    assert python(PRINT_THE_CHAIN, PYTHON_GIL="0") == [expected, expected]

@@ -60,14 +60,3 @@ def whole_chain(n_jobs=None):
 def tasks():
     """Return the ids of all threads of this process, including native ones."""
     return set(os.listdir("/proc/self/task"))
-
-
-def threads_started(method):
-    """Count the threads that `denoise` starts, as seen from its progress reports.
-
-    Threads are identified by id, because an earlier thread may not have ended yet.
-    """
-    nnk_image.denoise(GRAY, 25, method=method)  # imports may start threads, once
-    before, started = tasks(), set()
-    nnk_image.denoise(GRAY, 25, method=method, progress=lambda *_: started.update(tasks() - before))
-    return len(started)
