@@ -8,6 +8,7 @@ from scipy.ndimage import gaussian_filter
 from scipy.stats import kurtosis
 
 from nnk_image import NoiseModel, check_residual, denoise, estimate_noise, standard_image
+from nnk_image.denoising.residual import is_noise
 
 RNG = np.random.default_rng(8)
 
@@ -171,8 +172,52 @@ def test_kurtosis_ignores_masked_pixels_and_constant_areas():
     assert np.isnan(check_residual(noise[:24, :40], np.zeros((24, 40))).kurtosis)
 
 
-POISSON = NoiseModel(gain=1.0)
+WHITE, POISSON = NoiseModel(5.0), NoiseModel(gain=1.0)
 CORRELATED = NoiseModel(5.0, correlation=[[0, 0.3, 0], [0.3, 1, 0.3], [0, 0.3, 0]])
+
+
+@pytest.mark.parametrize(
+    ("structure", "kurtosis", "accepted"),
+    [
+        (2.4, 3.0, {"white", "correlated", "unknown"}),
+        (2.6, 3.0, {"white"}),
+        (2.4, 4.5, {"white"}),
+        (2.6, 4.5, {"white"}),
+        (2.6, 5.1, set()),
+        (2.6, 2.0, set()),
+        (2.4, 2.0, {"white"}),
+        (np.nan, 3.0, {"white", "correlated", "unknown"}),
+        (np.nan, 5.1, set()),
+        (2.4, np.nan, {"white", "correlated", "unknown"}),
+        (2.6, np.nan, set()),
+        (np.nan, np.nan, {"white", "correlated", "unknown"}),
+    ],
+)
+def test_limits_of_noise(structure, kurtosis, accepted):
+    """White noise must pass one of the two, correlated and unknown noise both, unless it is NaN."""
+    noises = {"white": WHITE, "correlated": CORRELATED, "unknown": None}
+    found = {name for name, noise in noises.items() if is_noise(structure, kurtosis, np.nan, noise)}
+    assert found == accepted
+    if "white" in accepted:
+        assert is_noise(structure, kurtosis, np.nan, POISSON)
+
+
+@pytest.mark.parametrize(
+    ("structure", "amount", "accepted"),
+    [
+        (np.nan, 0.9, True),
+        (np.nan, 1.1, True),
+        (np.nan, 0.8, False),
+        (np.nan, 1.3, False),
+        (1.0, 0.6, True),
+        (0.3, 0.6, True),  # uncorrelated noise passes by its structure
+        (2.6, 0.9, True),
+        (2.6, 0.8, False),
+    ],
+)
+def test_kurtosis_of_low_counts(structure, amount, accepted):
+    """It may be high, if there is as much noise as the model says."""
+    assert is_noise(structure, 9.0, amount, POISSON) is accepted
 
 
 def test_verdict_follows_the_noise():

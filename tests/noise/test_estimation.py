@@ -46,6 +46,13 @@ def test_the_uncertainty_includes_most_errors(side):
     assert np.median(errors) > 0.1
 
 
+def test_the_uncertainty_of_correlated_noise_is_larger():
+    white, correlated = (
+        estimate_noise(with_noise(MOON, 15, kernel)) for kernel in ("white", "binomial")
+    )
+    assert white.uncertainty < 0.1 < correlated.uncertainty
+
+
 @pytest.mark.parametrize("sigma", [0.1, 1, 30])
 def test_pure_white_noise(sigma):
     model = estimate_noise(np.random.default_rng(2).normal(100, sigma, (256, 256)))
@@ -79,6 +86,13 @@ def test_gray_texture_is_not_taken_for_white_noise_in_color(sigma):
     clean = skimage_picture("ihc.png")[130:386, 256:]
     model = estimate_noise(with_noise(clean, sigma, seed=21), channel_axis=-1)
     np.testing.assert_allclose(model.sigma, sigma, rtol=0.15)
+
+
+@pytest.mark.parametrize("tint", [(1.07, 0.9, 0.7), (0.9, 1.0, 1.05)])
+def test_noise_of_a_tinted_picture(tint):
+    noisy = with_noise(MOON, 20)[..., None] * tint
+    denoised = denoise(noisy, channel_axis=-1)
+    assert psnr(MOON, denoised[..., 1] / tint[1]) > psnr(MOON, denoise(with_noise(MOON, 20))) - 0.8
 
 
 def white_channels(levels):
