@@ -18,7 +18,6 @@ import nnk_image
 from nnk_image import _core, neighbors
 from nnk_image.denoising.methods import METHODS
 from nnk_image.graph.laplacian import KINDS
-from nnk_image.graph.planes import StoredEdges
 
 _INTEGERS = ("uint8", "int16", "uint16", "int32", "uint64", ">i2", ">u4")
 _OTHERS = 2  # other ways per case
@@ -71,7 +70,7 @@ def _wavelets(rng, _):
         bands, matrix = form(wavelets.analyze(image)), graph.adjacency.copy()
         for name in ("data", "indices", "indptr"):
             setattr(matrix, name, form(getattr(matrix, name)))
-        graph = replace(graph, edges=StoredEdges(matrix))
+        graph = replace(graph, edges=matrix)
         of_stored = nnk_image.SpectralGraphWavelets(graph, n_jobs=n_jobs, **about).analyze(image)
         limits = np.array([wavelets.bound, wavelets.lmax])
         return [bands, wavelets.synthesize(bands), of_stored, limits]
