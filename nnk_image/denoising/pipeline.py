@@ -137,7 +137,7 @@ def _denoise_together(image, noise, channels, steps, statistics, executor):
     """Return the denoised (..., n) pixels of n channels: to unit noise, denoise, and back."""
     unit_noise = StandardNoise.of(noise, channels, len(image.shape))
     noisy = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
-    noisy, estimate = filled(noisy, image.valid), None
+    noisy, estimate = filled(noisy, image.valid, image.substitutes), None
     for name, side, share in steps.rounds:
         units = _units(image, noise, channels, unit_noise, statistics, side, share)
         mixture = noisy if estimate is None else share * noisy + (1 - share) * estimate

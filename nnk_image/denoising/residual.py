@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ _FEWEST = 16  # number of blocks that a check needs
 _PART = 4  # the quarter of the blocks with most structure is compared with the flattest quarter
 _LEAST_VARIANCE = 1e-3  # expected in a block, over the mean; a model may give 0 without light
 _MOST_OF_BLOCK = 16.0  # kurtosis of a block; above it, an isolated pixel, as a hot one, was removed
+_MOST_PIXELS = 1 << 18  # pixels of large images, evenly spread, of which `amount` is taken
 _LEAST_USABLE = 0.95  # share of a block's pixels that must be neither masked, clipped nor padding
 
 
@@ -192,13 +194,15 @@ def _amount(image: Image, denoised: Array, noise: NoiseModel | None) -> float:
     """Return `amount`, see `check_residual`."""
     if noise is None or noise.rician:
         return float("nan")
-    inside = image.inside
-    removed = np.abs(image.pixels - denoised)[inside]
+    chosen: Any = slice(None, None, 1 + math.prod(image.shape) // _MOST_PIXELS)
+    if image.valid is not None:
+        chosen = np.flatnonzero(image.valid)[chosen]
+    given, result = (p.reshape(-1, image.channels)[chosen] for p in (image.pixels, denoised))
     if noise.levels is None:
-        channels = denoised[inside].reshape(-1, image.channels).T
-        levels = deviations(noise, channels if any(noise.gain) else channels.mean(axis=0))
+        levels = deviations(noise, result.T if any(noise.gain) else result.mean(axis=1))
     else:
-        levels = noise.levels[inside]
+        levels = noise.levels.ravel()[chosen]
+    removed = np.abs(given - result)
     expected = np.hypot(root_mean_square(levels), np.hypot(noise.rows, noise.columns))
     return float(root_mean_square(removed) / expected) if expected > 0 else float("nan")
 

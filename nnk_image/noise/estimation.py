@@ -332,7 +332,7 @@ def _plane(image: Image) -> Image:
             "sigma to denoise"
         )
     if len(image.shape) == 2:
-        pixels = np.ascontiguousarray(filled(image.pixels, image.valid))
+        pixels = np.ascontiguousarray(filled(image.pixels, image.valid, image.substitutes))
         return replace(image, pixels=pixels)
     pixels = image.pixels.reshape(-1, height, width, image.channels)
     slices = np.full(image.shape, True) if image.valid is None else image.valid
