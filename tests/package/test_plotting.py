@@ -16,7 +16,7 @@ from nnk_image import (
     image_graph,
     plotting,
 )
-from nnk_image.plotting import graphs, plot_compaction, plot_comparison
+from nnk_image.plotting import graphs, plot_compaction, plot_comparison, plot_neighbors
 from nnk_image.plotting.figures import COLORS, new_figure
 
 RNG = np.random.default_rng(12)
@@ -78,22 +78,6 @@ def test_compaction_of_one_graph_on_too_many_or_too_few_axes(figure):
         plot_compaction([result], axes[:1])
 
 
-@pytest.mark.parametrize(("filters", "n_points"), [("heat", 0), ("regular", 1)])
-def test_compaction_of_few_bands(figure, filters, n_points):
-    result = energy_compaction(IMAGE, image_graph(IMAGE, 5), orders=[4], filters=filters)
-    (ax,) = plot_compaction([result], [figure.subplots()])
-    assert {len(line.get_xdata()) for line in ax.lines} == {n_points}
-
-
-def test_compaction_of_an_image_without_high_bands(figure):
-    """Zero is drawn at the resolution of float64, because a log scale has no 0."""
-    image = np.add.outer(np.arange(16.0), np.zeros(16)) // 8
-    graph = image_graph(image, 3, sigma_f=0.01)
-    result = energy_compaction(image, graph, orders=[4], n_scales=2)
-    for line in plot_compaction([result], [figure.subplots()])[0].lines:
-        assert (line.get_ydata() >= 1e-16).all()
-
-
 def test_compaction_of_several_images_is_their_mean_in_bands_and_blocks(figure):
     results = [energy_compaction(RNG.random((9, 9)), orders=[4], block_size=3) for _ in range(3)]
     results = [r.with_klt(results[:i] + results[i + 1 :]) for i, r in enumerate(results)]
@@ -108,18 +92,6 @@ def test_compaction_of_several_images_is_their_mean_in_bands_and_blocks(figure):
         np.testing.assert_allclose(line.get_xdata(), np.arange(1, 9) / 9)
         left = [result.blocks[name][::-1].cumsum()[::-1][1:] for result in results]
         np.testing.assert_allclose(line.get_ydata(), np.mean(left, axis=0), rtol=1e-9)
-
-
-def test_no_results_and_results_that_differ_in_kind_are_refused():
-    nnk, bilateral = image_graph(IMAGE, 5), bilateral_graph(IMAGE, 5)
-    kinds = (nnk, {}), (bilateral, {}), (nnk, {"n_scales": 3}), (nnk, {"block_size": 2})
-    kinds += ((nnk, {"block_size": 3}),)
-    one, *others = (
-        energy_compaction(IMAGE, graph, orders=[4], **options) for graph, options in kinds
-    )
-    for results in ([], *([one, other] for other in others), others[2:]):
-        with pytest.raises(ValueError, match="the same orders, graphs, bands and blocks"):
-            plot_compaction(results)
 
 
 # --- images ------------------------------------------------------------------------------
@@ -148,11 +120,9 @@ def test_color_images_are_scaled_to_the_range_of_matplotlib(figure, scale, dtype
     assert gray.get_clim() == (0, scale)
 
 
-@pytest.mark.parametrize(("shape", "value"), [((4, 5), 3), ((4, 5, 3), 3), ((3, 4), np.nan)])
-def test_images_without_contrast_can_be_shown(figure, shape, value):
-    (ax,) = plot_comparison({"flat": np.full(shape, value)}, [figure.subplots()])
-    shown = ax.images[0]
-    assert np.isfinite(shown.get_array()).all() or shown.get_clim() == (0, 1)
+def test_a_constant_color_image_is_black(figure):
+    (ax,) = plot_comparison({"flat": np.full((4, 5, 3), 3)}, [figure.subplots()])
+    assert not ax.images[0].get_array().any()
 
 
 @pytest.mark.parametrize("clean", [GRAY, COLOR], ids=["gray", "color"])
@@ -194,24 +164,13 @@ def test_hidden_pixels_are_blank_and_not_counted_as_errors(figure, picture, hide
     assert ax.get_title() == "noisy: error 0"
     graph = image_graph(GRAY, 3, sigma_f=0.5)
     plotting.plot_graph(noisy, graph, ax=difference)
-    plotting.plot_neighbors(noisy, graph, (0, 0), first, radius=9)
+    plot_neighbors(noisy, graph, (0, 0), first, radius=9)
     for ax in (first, difference):
         shown = np.ma.filled(ax.images[-1].get_array(), np.nan)
         assert not np.isfinite(shown[1, 2]).any()
         if picture.ndim == 2:
             limits = picture[~mask].min() + 0.1, picture[~mask].max() + 0.1
             assert ax.images[-1].get_clim() == limits
-
-
-def test_an_image_or_a_band_without_a_finite_value_is_blank(figure):
-    """Without a warning, too: they are errors here."""
-    nothing = np.full(COLOR.shape, np.nan)
-    axes = figure.subplots(1, 4)
-    plot_comparison({"failed": nothing}, axes[:2], clean=COLOR, difference=True)
-    plotting.plot_bands([GRAY, GRAY - np.inf], axes[2:])
-    figure.canvas.draw()
-    assert axes[0].get_title() == "failed: error nan"
-    assert axes[3].get_title() == "band 2\nvariance nan"
 
 
 def test_difference_without_a_clean_image_is_what_was_removed(figure):
@@ -222,40 +181,6 @@ def test_difference_without_a_clean_image_is_what_was_removed(figure):
     assert [artist.axes.get_title() for artist in artists] == ["before", "after", "removed"]
     axes = plot_comparison({"same": GRAY}, figure.subplots(1, 2), difference=True)
     assert not axes[1].images[0].get_array().any()
-
-
-@pytest.mark.parametrize(
-    ("images", "n_axes", "error", "says"),
-    [
-        *(
-            ({"volume": np.zeros(shape)}, 1, ValueError, r"shape \(H, W\), or \(H, W, 3\) in color")
-            for shape in ((4, 5, 1), (4, 5, 2), (4, 5, 6), (2, 4, 5, 3), (4,))
-        ),
-        ({"a": GRAY, "b": GRAY.T}, 3, ValueError, r"same shape, got \(4, 5\) and \(5, 4\)"),
-        ({"a": GRAY, "b": GRAY}, 2, ValueError, "3 axes are needed, got 2"),
-        *((images, 1, TypeError, "images must be a dictionary") for images in ({}, [GRAY], GRAY)),
-    ],
-)
-def test_bad_images_are_refused(figure, images, n_axes, error, says):
-    with pytest.raises(error, match=says):
-        plot_comparison(images, figure.subplots(1, n_axes), difference=n_axes > 1)
-
-
-@pytest.mark.parametrize(
-    ("image", "says"),
-    [
-        (None, "an array of real numbers, not object"),
-        (IMAGE * 1j, "an array of real numbers, not complex128"),
-    ],
-)
-def test_what_is_no_image_is_refused(figure, image, says):
-    ax = figure.subplots()
-    with pytest.raises(TypeError, match=says):
-        plot_comparison({"a": image}, [ax])
-    with pytest.raises(TypeError, match=says):
-        plotting.plot_graph(image, image_graph(IMAGE, 3), ax=ax)
-    with pytest.raises(TypeError, match=r"model must be a NoiseModel, .* not 3\.0"):
-        plotting.plot_noise(3.0)
 
 
 # --- graphs ------------------------------------------------------------------------------
@@ -281,7 +206,7 @@ def edges_of(lines):
 @pytest.mark.parametrize("pixel", [(6, 5), (0, 0), (11, 9)])
 def test_drawn_neighbors_are_those_of_the_graph(figure, image, graph, pixel):
     ax = figure.subplots()
-    assert plotting.plot_neighbors(image, graph, pixel, ax) is ax
+    assert plot_neighbors(image, graph, pixel, ax) is ax
     lines = ax.collections[-1]
     node = pixel[0] * 10 + pixel[1]
     row = graph.adjacency[[node]].tocoo()
@@ -296,19 +221,11 @@ def test_drawn_neighbors_are_those_of_the_graph(figure, image, graph, pixel):
 @pytest.mark.parametrize("radius", [None, 2])
 def test_neighbors_are_drawn_on_the_matching_part_of_the_image(figure, radius):
     ax = figure.subplots()
-    plotting.plot_neighbors(IMAGE, NNK, (6, 1), ax, radius=radius)
+    plot_neighbors(IMAGE, NNK, (6, 1), ax, radius=radius)
     (picture,) = ax.images
     r = 4 if radius is None else radius
     np.testing.assert_array_equal(picture.get_array(), IMAGE[6 - r : 7 + r, : 2 + r])
     assert picture.get_extent() == [-0.5, 1.5 + r, 6.5 + r, 5.5 - r]
-
-
-def test_a_pixel_without_neighbors_has_no_lines(figure):
-    mask = np.ones(IMAGE.shape, bool)
-    mask[3, 4] = False
-    graph = image_graph(IMAGE, 5, mask=mask)
-    ax = plotting.plot_neighbors(IMAGE, graph, (3, 4), figure.subplots())
-    assert not ax.collections[-1].get_segments()
 
 
 @every_graph
@@ -325,42 +242,10 @@ def test_edges_of_a_crop_are_drawn_once(figure, image, graph, crop):
     assert len(drawn) == len(expected)
 
 
-@pytest.mark.parametrize("crop", [5, np.s_[2:5], np.s_[5:5, :], np.s_[::2, :], np.s_[20:30, :]])
-def test_invalid_crops_are_refused(crop):
-    with pytest.raises(ValueError, match="crop="):
-        plotting.plot_graph(IMAGE, NNK, crop)
-
-
 def test_too_many_edges_are_refused(monkeypatch):
     monkeypatch.setattr(graphs, "_MAX_LINKS", 100)
     with pytest.raises(ValueError, match=r"12x10 pixels holds .* choose a smaller one"):
         plotting.plot_graph(IMAGE, NNK)
-
-
-@pytest.mark.parametrize(
-    ("image", "graph", "error", "says"),
-    [
-        (NNK, IMAGE, TypeError, "graph must be an ImageGraph, .* the first argument"),
-        (IMAGE.T, NNK, ValueError, r"the graph \(12, 10\)"),
-        (COLOR_IMAGE.transpose(2, 0, 1), NNK, ValueError, r"the graph \(12, 10\)"),
-    ],
-)
-def test_other_graphs_and_images_of_another_shape_are_refused(image, graph, error, says):
-    with pytest.raises(error, match=says):
-        plotting.plot_neighbors(image, graph, (3, 3))
-    with pytest.raises(error, match=says):
-        plotting.plot_graph(image, graph, np.s_[:5, :5])
-
-
-def test_bad_pixels_and_radii_are_refused():
-    for pixel in ((12, 0), (0, 10), (-1, 0)):
-        with pytest.raises(ValueError, match="pixel="):
-            plotting.plot_neighbors(IMAGE, NNK, pixel)
-    for pixel in (5, (1.5, 2), (1, 2, 3), "ab"):
-        with pytest.raises(TypeError, match=r"pixel must be \(row, column\)"):
-            plotting.plot_neighbors(IMAGE, NNK, pixel)
-    with pytest.raises(ValueError, match="radius=-1"):
-        plotting.plot_neighbors(IMAGE, NNK, (3, 3), radius=-1)
 
 
 @every_graph
@@ -374,55 +259,31 @@ def test_degrees_and_numbers_of_neighbors_are_drawn(figure, image, graph):
     np.testing.assert_array_equal(shown.get_array().ravel(), expected)
 
 
-def test_degrees_of_single_and_of_masked_pixels(figure):
-    single, masked = figure.subplots(1, 2)
-    plotting.plot_degrees(image_graph([[1.0]]), single)
-    assert not single.images[0].get_array().any()
+def test_masked_pixels_have_no_lines_and_no_degree(figure):
     mask = IMAGE > 0.3
-    plotting.plot_degrees(image_graph(IMAGE, 5, mask=mask), masked)
-    np.testing.assert_array_equal(masked.images[0].get_array().mask, ~mask)
+    graph, (links, degrees) = image_graph(IMAGE, 5, mask=mask), figure.subplots(1, 2)
+    plot_neighbors(IMAGE, graph, np.argwhere(~mask)[0], links)
+    assert not links.collections[-1].get_segments()
+    plotting.plot_degrees(graph, degrees)
+    np.testing.assert_array_equal(degrees.images[0].get_array().mask, ~mask)
 
 
 # --- wavelets ----------------------------------------------------------------------------
 
 
 def test_bands_show_their_variances(figure):
+    """Values that are not finite are left out."""
     bands = SpectralGraphWavelets(NNK).analyze(IMAGE)
+    bands[:, 2, 3] = np.nan
     artists = [ax.images[0] for ax in plotting.plot_bands(bands, figure.subplots(1, 7))]
     for number, (artist, band) in enumerate(zip(artists, bands, strict=True), start=1):
-        np.testing.assert_array_equal(artist.get_array(), band)
-        assert artist.axes.get_title() == f"band {number}\nvariance {band.var():.2g}"
-        low, high = artist.get_clim()
-        top = np.percentile(abs(band), 99)
-        assert (low, high) == ((band.min(), band.max()) if number == 1 else (-top, top))
-
-
-@pytest.mark.parametrize("hide", HIDE.values(), ids=HIDE)
-def test_hidden_pixels_of_bands_are_left_out(figure, hide):
-    bands = RNG.normal(size=(2, 6, 7))
-    mask = np.broadcast_to(np.arange(42).reshape(6, 7) == 17, bands.shape)
-    axes = plotting.plot_bands(hide(bands, mask), figure.subplots(1, 2))
-    for ax, band in zip(axes, bands, strict=True):
-        seen = np.delete(band, 17)
-        assert ax.get_title().endswith(f"variance {seen.var():.2g}")
-    assert axes[1].images[0].get_clim()[1] == np.percentile(abs(seen), 99)
-
-
-@pytest.mark.parametrize("limits", [None, [1, 2]])
-def test_limits_of_bands_are_given_or_in_the_range_of_their_dtype(figure, limits):
-    bands = np.full((2, 12, 13), 60000, np.float16)
-    axes = plotting.plot_bands(bands, figure.subplots(1, 2), limits=limits)
-    top = 2 if limits else 60000
-    assert axes[1].images[0].get_clim() == (-top, top)
-
-
-@pytest.mark.parametrize(
-    ("shape", "says"),
-    [((7, 4, 5, 3), "one channel"), ((0, 12, 13), r"must have shape \(n_bands, H, W\), got \(0")],
-)
-def test_arrays_that_are_not_bands_are_refused(shape, says):
-    with pytest.raises(ValueError, match=says):
-        plotting.plot_bands(np.zeros(shape))
+        np.testing.assert_array_equal(artist.get_array().filled(np.nan), band)
+        assert artist.axes.get_title() == f"band {number}\nvariance {np.nanvar(band):.2g}"
+        top = np.nanpercentile(abs(band), 99)
+        first = np.nanmin(band), np.nanmax(band)
+        assert artist.get_clim() == (first if number == 1 else (-top, top))
+    axes = plotting.plot_bands(bands, [artist.axes for artist in artists], limits=range(7))
+    assert axes[6].images[-1].get_clim() == (-6, 6)
 
 
 # --- axes --------------------------------------------------------------------------------
@@ -432,7 +293,7 @@ def test_plots_without_axes_use_those_of_pyplot():
     image, graph = IMAGE.copy(), image_graph(IMAGE, 5)
     figure, axes = plt.subplots(1, 3)
     one_axes = [
-        lambda: plotting.plot_neighbors(image, graph, (3, 3)),
+        lambda: plot_neighbors(image, graph, (3, 3)),
         lambda: plotting.plot_graph(image, graph, np.s_[:5, :5]),
         lambda: plotting.plot_degrees(graph),
     ]
@@ -493,3 +354,66 @@ def test_maps_of_noise_levels_and_the_middle_plane_of_volumes_are_drawn(figure):
     np.testing.assert_array_equal(shown[0], shown[1])
     np.testing.assert_array_equal(shown[2], levels[1])
     np.testing.assert_array_equal(shown[3], levels[1])
+
+
+# --- errors ------------------------------------------------------------------------------
+
+BILATERAL = GRAPHS["bilateral"][1]
+SAME = "the same orders, graphs, bands and blocks"
+
+
+def of(graph, **options):
+    return energy_compaction(IMAGE, graph, orders=[4], **options)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda _: plot_compaction([]), ValueError, SAME),
+        (lambda _: plot_compaction([of(NNK), of(BILATERAL)]), ValueError, SAME),
+        (lambda _: plot_compaction([of(NNK), of(NNK, n_scales=3)]), ValueError, SAME),
+        (lambda _: plot_compaction([of(NNK, block_size=n) for n in (2, 3)]), ValueError, SAME),
+        *(
+            (lambda axes, n=shape: plot_comparison({"a": np.zeros(n)}, axes),
+             ValueError, r"shape \(H, W\), or \(H, W, 3\) in color")
+            for shape in ((4, 5, 2), (2, 4, 5, 3), (4,))
+        ),
+        (lambda axes: plot_comparison({"a": GRAY, "b": GRAY.T}, axes, difference=True),
+         ValueError, r"same shape, got \(4, 5\) and \(5, 4\)"),
+        (lambda axes: plot_comparison({"a": GRAY, "b": GRAY}, axes[:2], difference=True),
+         ValueError, "3 axes are needed, got 2"),
+        (lambda _: plot_comparison({}), TypeError, "images must be a dictionary"),
+        (lambda _: plot_comparison([GRAY]), TypeError, "images must be a dictionary"),
+        (lambda axes: plot_comparison({"a": IMAGE * 1j}, axes),
+         TypeError, "an array of real numbers, not complex128"),
+        (lambda axes: plotting.plot_graph(None, NNK, ax=axes[0]),
+         TypeError, "an array of real numbers, not object"),
+        (lambda _: plotting.plot_noise(3.0), TypeError, r"a NoiseModel, .* not 3\.0"),
+        *(
+            (lambda _, crop=crop: plotting.plot_graph(IMAGE, NNK, crop), ValueError, "crop=")
+            for crop in (5, np.s_[2:5], np.s_[5:5, :], np.s_[::2, :], np.s_[20:30, :])
+        ),
+        (lambda axes: plotting.plot_graph(NNK, IMAGE, ax=axes[0]),
+         TypeError, "graph must be an ImageGraph, .* the first argument"),
+        (lambda axes: plotting.plot_graph(IMAGE.T, NNK, ax=axes[0]),
+         ValueError, r"the graph \(12, 10\)"),
+        (lambda axes: plot_neighbors(COLOR_IMAGE.transpose(2, 0, 1), NNK, (3, 3), axes[0]),
+         ValueError, r"the graph \(12, 10\)"),
+        (lambda _: plot_neighbors(IMAGE, NNK, (12, 0)), ValueError, "pixel="),
+        (lambda _: plot_neighbors(IMAGE, NNK, (-1, 0)), ValueError, "pixel="),
+        *(
+            (lambda _, at=at: plot_neighbors(IMAGE, NNK, at),
+             TypeError, r"pixel must be \(row, column\)")
+            for at in (5, (1.5, 2), (1, 2, 3))
+        ),
+        (lambda _: plot_neighbors(IMAGE, NNK, (3, 3), radius=-1), ValueError, "radius=-1"),
+        (lambda _: plotting.plot_bands(np.zeros((7, 4, 5, 3))), ValueError, "one channel"),
+        (lambda _: plotting.plot_bands(np.zeros((0, 12, 13))),
+         ValueError, r"must have shape \(n_bands, H, W\), got \(0"),
+        (lambda axes: plotting.plot_bands([GRAY, GRAY], axes, limits=[1]),
+         ValueError, "limits has 1 values: give 2"),
+    ],
+)  # fmt: skip
+def test_invalid_calls_are_explained(call, error, text):
+    with pytest.raises(error, match=text):
+        call(new_figure().subplots(1, 3))
