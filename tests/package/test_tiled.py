@@ -1,9 +1,6 @@
 """Denoising in tiles gives the bits of the whole image, is lazy and resumes after a crash."""
 
-import subprocess
-import sys
 import threading
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -141,16 +138,8 @@ def test_correlated_noise_gives_the_same_bits(channels, side_of_tiles):
     assert_same_bits(with_noise(np.stack([clean] * channels, -1)), model, channel_axis=-1)
 
 
-def test_sgw_with_a_noise_curve_gives_the_same_bits(side_of_tiles):
-    """The noise curve counts as one level, and clipping is inverted."""
-    side_of_tiles(150, 150)
-    model = NoiseModel(40, curve=[[0, 255], [1, 1.5]])
-    assert_same_bits(noisy(0, 40, dtype=np.uint8), model, method="sgw")
-
-
-@pytest.mark.parametrize("counts", [10, 100])
-def test_poisson_noise_gives_nearly_the_same_error(counts, side_of_tiles):
-    clean = CAMERA[100:220, :400] * (counts / 128)
+def test_poisson_noise_gives_nearly_the_same_error(side_of_tiles):
+    clean = CAMERA[100:220, :400] * (10 / 128)
     image = np.random.default_rng(6).poisson(clean).astype(np.float32)
     model = NoiseModel(0.0, gain=1.0)
     side_of_tiles(120, 200)
@@ -289,6 +278,8 @@ def test_other_handles_of_the_array_that_is_read_are_refused(tmp_path, monkeypat
     with h5py.File("a.h5", "w") as file:
         file["a"] = SHARED
         refuse_to_share([file["a"]], file["a"])
+        for _ in range(2):  # the second call finds that nothing has changed
+            denoise_tiles(file["a"], "out.zarr", 20, method="sgw")
 
 
 def test_tiles_are_written_one_at_a_time(side_of_tiles):
@@ -351,58 +342,6 @@ def test_a_changed_zarr_source_is_detected(tmp_path):
         denoise_tiles(*call, method="sgw")
 
 
-def test_a_changed_hdf5_source_is_detected(tmp_path):
-    h5py = pytest.importorskip("h5py")
-    target = tmp_path / "out.zarr"
-    for number in (1, 2):
-        with h5py.File(tmp_path / "in.h5", "w") as file:
-            file["x"] = np.full((80, 90), number, np.float32)
-        with h5py.File(tmp_path / "in.h5") as file:
-            if number == 1:
-                denoise_tiles(file["x"], target, 20, method="sgw")
-                denoise_tiles(file["x"], target, 20, method="sgw")
-            else:
-                with pytest.raises(ValueError, match="was begun with another source"):
-                    denoise_tiles(file["x"], target, 20, method="sgw")
-
-
-def test_a_killed_process_is_resumed(tmp_path):
-    image = np.tile(noisy(1, 20, most=420), (3, 3))
-    np.save(tmp_path / "in.npy", image)
-    code = f"""
-import nnk_image
-folder = {str(tmp_path)!r}
-nnk_image.denoise_tiles(folder + "/in.npy", folder + "/out.zarr", 20, method="sgw",
-                        max_memory="11MB")
-"""
-    target = tmp_path / "out.zarr"
-    with subprocess.Popen([sys.executable, "-P", "-c", code]) as child:
-        while len(list(target.glob("c/*/*"))) < 3:
-            assert child.poll() is None
-            time.sleep(0.01)
-        child.kill()
-    before = {p: p.stat().st_mtime_ns for p in target.glob("c/*/*") if p.suffix == ""}
-    denoise_tiles(tmp_path / "in.npy", target, 20, method="sgw", max_memory="11MB")
-    assert 1 < sum(p.stat().st_mtime_ns == time for p, time in before.items()) <= len(before)
-    expected = denoise(image, 20, method="sgw")
-    np.testing.assert_array_equal(zarr.open(target, mode="r")[:], expected)
-
-
-@pytest.mark.parametrize("name", ["in.npy", "in.tif"])
-@pytest.mark.parametrize("content", [b"", b"hello, world", b"II*\0xx", b"PK\x05\x06" + bytes(18)])
-def test_files_of_another_format_are_refused(tmp_path, name, content):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(ValueError, match=rf"{name}: cannot be read in parts"):
-        denoise_tiles(tmp_path / name, tmp_path / "out.zarr", 20)
-
-
-def test_without_zarr_the_extra_is_named(tmp_path, monkeypatch):
-    tifffile.imwrite(tmp_path / "in.tif", np.zeros((60, 70), np.uint8))
-    monkeypatch.setitem(sys.modules, "zarr", None)
-    with pytest.raises(ImportError, match=r"this needs zarr: pip install 'nnk_image\[tiled\]'"):
-        denoise_tiles(tmp_path / "in.tif", tmp_path / "out.zarr", 20)
-
-
 @pytest.mark.parametrize(
     ("channels", "options", "message"),
     [
@@ -421,25 +360,9 @@ def test_tiff_samples_that_need_conversion_are_refused(tmp_path, channels, optio
         denoise_tiles(tmp_path / "in.tif", tmp_path / "out.zarr", 20)
 
 
-def test_tiff_files_with_a_channel_axis_are_refused(tmp_path):
-    tifffile.imwrite(tmp_path / "c.ome.tif", np.zeros((2, 60, 70)), metadata={"axes": "CYX"})
-    with pytest.raises(ValueError, match="axes CYX"):
-        denoise_tiles(tmp_path / "c.ome.tif", tmp_path / "out.zarr", 20)
-
-
-def test_jpeg_tiles_are_read_as_rgb(tmp_path):
-    pytest.importorskip("imagecodecs")
-    image = np.full((64, 64, 3), (200, 30, 30), np.uint8)
-    options = {"photometric": "rgb", "compression": "jpeg", "tile": (32, 32)}
-    tifffile.imwrite(tmp_path / "in.tif", image, **options)  # stored as YCbCr
-    with arrays.open_source(tmp_path / "in.tif") as found:
-        np.testing.assert_allclose(found[:, :], image, atol=2)
-
-
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"method": "mean"}, "method='mean' is unknown"),
         ({"max_memory": "much"}, "max_memory='much' must be a positive number of bytes"),
         ({"max_memory": 1000}, "too small"),
         ({"sigma": np.ones((60, 70))}, "per-pixel noise levels are not supported"),
@@ -447,19 +370,14 @@ def test_jpeg_tiles_are_read_as_rgb(tmp_path):
         ({"target": "out.png"}, r"only \.zarr can be written in parts"),
         ({"source": __file__}, r"only \.npy, \.zarr and TIFF can be read in parts"),
         ({"source": "missing.npy"}, r"missing\.npy: \w"),
-        ({"strength": 0}, "strength"),
-        ({"source": np.ones((1, 60, 70)), "spacing": 1}, "remove axes of length 1"),
-        (
-            {"source": -SHARED, "target": SHARED.copy(), "sigma": NoiseModel(20.0, rician=1)},
-            "magnitudes cannot be negative",
-        ),
+        ({"source": np.where(np.eye(60, 70), np.nan, 1), "target": SHARED.copy()},
+         r"in the tile that begins at \(0, 0\): .*\(nan\); replace them, or"),
         ({"target": np.empty((5, 5))}, r"target has shape \(5, 5\)"),
-        ({"target": np.empty((60, 70), "U3")}, "target must hold real numbers, not <U3"),
         ({"source": SHARED, "target": SHARED[::-1]}, "target and source share memory"),
         ({"target": da.zeros((60, 70))}, "not Array; nnk_image.tiled.denoise returns a dask array"),
         ({"source": np.ma.masked_equal(np.eye(60, 70), 1)}, "masked arrays are not supported"),
     ],
-)
+)  # fmt: skip
 def test_invalid_input_is_explained(changed, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = {"source": np.ones((60, 70)), "target": "out.zarr", "sigma": 3.0} | changed
@@ -468,28 +386,10 @@ def test_invalid_input_is_explained(changed, message, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_lists_are_accepted_as_arrays():
-    image = noisy(5, 20)[:40, :30]
-    result = np.empty_like(image)
-    denoise_tiles(image.astype(float).tolist(), result, 20)
-    np.testing.assert_array_equal(result, denoise(image.astype(float), 20).astype(np.float32))
-
-
 def test_other_zarr_arrays_are_not_overwritten(tmp_path):
     zarr.create_array(tmp_path / "other.zarr", shape=(60, 70), dtype="f8")
     with pytest.raises(ValueError, match=r"other\.zarr: exists, but cannot be resumed; remove it"):
         denoise_tiles(np.ones((60, 70)), tmp_path / "other.zarr", 3)
-
-
-def test_nonfinite_values_are_reported_with_their_tile():
-    image = noisy(12, 20)
-    image[-3, -4] = np.nan
-    # The advice does not name a mask, which tiles do not support.
-    message = r"in the tile that begins at \(\d+, \d+\): 1 of .*\(nan\); replace them, or"
-    with pytest.raises(ValueError, match=message):
-        denoise_tiles(image, np.empty_like(image), 20, method="sgw", max_memory="11MB")
-    with pytest.raises(ValueError, match=r"\(nan\); replace them, or"):
-        denoise_tiles(image, np.empty_like(image), method="sgw", max_memory="11MB")
 
 
 @pytest.mark.parametrize(
@@ -498,10 +398,6 @@ def test_nonfinite_values_are_reported_with_their_tile():
         ({"laplacian": "regularized"}, ValueError, "needs tau"),
         ({"lmax": "lanczos"}, ValueError, "must be a number or None in tiles"),
         ({"max_memory": "1MB"}, MemoryError, "too small"),
-        ({"window": 4}, ValueError, "window"),
-        ({"sigma_f": 0}, ValueError, "sigma_f"),
-        ({"order": "high"}, TypeError, "order must be an integer"),
-        ({"mask": None}, TypeError, "mask"),
     ],
 )
 def test_invalid_options_of_wavelets_are_explained(options, error, message):
@@ -525,8 +421,3 @@ def test_arrays_that_tiles_cannot_be_cut_from_are_refused(call):
             call(array, 10)
     with pytest.raises(TypeError, match=r"must be a dask array, not ndarray: use dask\.array"):
         call(IMAGE, 10)
-
-
-def test_a_response_that_is_not_a_function_is_refused():
-    with pytest.raises(TypeError, match="response must be a function"):
-        tiled.filter(da.zeros((50, 60)), 3, 10)
