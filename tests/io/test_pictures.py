@@ -11,7 +11,7 @@ import pytest
 import tifffile
 from image_files import noise, refusal
 from on_posix import not_as_root
-from PIL import Image, ImageOps, features
+from PIL import Image, ImageOps
 from stack_files import samples
 
 from nnk_image.io import read, write
@@ -103,11 +103,10 @@ def test_white_is_zero_tiff_is_inverted(tmp_path, dtype):
     np.testing.assert_array_equal(back, np.iinfo(dtype).max - pixels)
 
 
-@pytest.mark.parametrize("compression", ["jpeg2000", "jpegxl", "lerc", "png", "webp"])
-def test_eight_bit_tiff_with_compression_that_pillow_lacks(tmp_path, compression):
+def test_eight_bit_tiff_with_compression_that_pillow_lacks(tmp_path):
     pytest.importorskip("imagecodecs")
     pixels = noise((16, 16, 3))
-    tifffile.imwrite(tmp_path / "t.tif", pixels, photometric="rgb", compression=compression)
+    tifffile.imwrite(tmp_path / "t.tif", pixels, photometric="rgb", compression="webp")
     np.testing.assert_array_equal(read(tmp_path / "t.tif")[0], pixels)
 
 
@@ -123,42 +122,12 @@ def test_thumbnail_pages_in_tiff_are_ignored(tmp_path, dtype):
 # PNM
 
 
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
-        (b"P1\n# ink\n3 2\n101\n0 1 0\n", [[0, 255, 0], [255, 0, 255]]),
-        (b"P4 3 2\n\xa0\x40", [[0, 255, 0], [255, 0, 255]]),
-        (b"P2\n2 2 # size\n255\n0 1\n# more\n254 255", [[0, 1], [254, 255]]),
-        (b"P2 2 1 15 0 15", [[0, 255]]),
-        (b"P5 2 1 1023\n\x00\x00\x03\xff", [[0, 65535]]),
-        (b"P5 2 1 65535\n\x12\x34\xff\xfe", [[0x1234, 0xFFFE]]),
-        (b"P3 1 1 255 1 2 3", [[[1, 2, 3]]]),
-        (b"P6 1 1 255\n\x0a\x20\x23", [[[10, 32, 35]]]),
-    ],
-)
-def test_pnm_files_written_by_hand(tmp_path, data, expected):
+def test_pnm_of_16_bits_is_read_in_gray_and_refused_in_color(tmp_path):
     path = tmp_path / "image.pnm"
-    path.write_bytes(data)
-    np.testing.assert_array_equal(read(path)[0], expected)
-
-
-@pytest.mark.parametrize(
-    ("data", "complaint"),
-    [
-        (b"P5 2 2 255\nabc", "truncated"),
-        (b"P2 2 2 255\n1 2 3", "truncated"),
-        (b"P5 2", "header"),
-        (b"P5 2 2 0\nabcd", "maxval"),
-        (b"P5 2 2 70000\nabcd", "maxval"),
-        (b"P5 0 2 255\n", "damaged"),
-        (b"P2 2 1 255\n1 x", "damaged"),
-        (b"P6 1 1 65535\nabcdef", "convert it to PNG or TIFF"),
-    ],
-)
-def test_damaged_pnm_is_refused(tmp_path, data, complaint):
-    path = tmp_path / "image.pgm"
-    path.write_bytes(data)
-    assert complaint in refusal(read, path)
+    path.write_bytes(b"P5 2 1 65535\n\x12\x34\xff\xfe")
+    np.testing.assert_array_equal(read(path)[0], np.array([[0x1234, 0xFFFE]], "u2"), strict=True)
+    path.write_bytes(b"P6 1 1 65535\nabcdef")
+    assert "convert it to PNG or TIFF" in refusal(read, path)
 
 
 # Pixel formats and orientation
@@ -183,12 +152,6 @@ def test_pixels_are_those_that_pillow_reads(tmp_path, name, picture, options, mo
         expected = np.atleast_3d(reference.convert(mode))
     np.testing.assert_array_equal(samples_in(path), expected)
     assert read(path)[1].dpi is None
-
-
-def test_lab_tiff_becomes_rgb_without_its_profile(tmp_path):
-    picture = Image.fromarray(noise((16, 16, 3))).convert("LAB")
-    path = save(tmp_path / "l.tif", picture, icc_profile=b"lab" * 40)
-    assert read(path)[1].icc_profile is None
 
 
 def test_cmyk_jpeg_becomes_rgb_without_its_profile(tmp_path):
@@ -325,69 +288,17 @@ def test_tiffs_with_ambiguous_channels_are_refused(
     assert message in refusal(read, tmp_path / "u.tif")
 
 
-def test_the_fourth_channel_of_old_rgb_tiffs_is_alpha(tmp_path):
-    """Such files do not declare the meaning of the channel."""
-    path, samples = tmp_path / "old.tif", noise((4, 4, 4))
-    tifffile.imwrite(path, samples, photometric="rgb", extrasamples=["unassalpha"])
-    with tifffile.TiffFile(path) as file:
-        place = file.pages[0].tags["ExtraSamples"].offset
-    stored = bytearray(path.read_bytes())
-    stored[place : place + 2] = (65000).to_bytes(2, "little")  # a value without a meaning
-    path.write_bytes(stored)
-    back, about = read(path)
-    np.testing.assert_array_equal(back, samples[..., :3])
-    np.testing.assert_array_equal(about.alpha, samples[..., 3])
-
-
 # Other formats
-
-EXACT = {"WEBP": {"lossless": True, "exact": True}, "BMP": {}, "GIF": {}}
-
-
-def encoded(tmp_path, image, kind, **options):
-    path = tmp_path / "x.bin"  # the format is recognized from the content
-    image.save(path, kind, **options)
-    return path
-
-
-@pytest.mark.parametrize(("kind", "channels"), [("WEBP", 3), ("WEBP", 4), ("BMP", 3), ("BMP", 1)])
-def test_images_in_other_formats(tmp_path, kind, channels):
-    samples = noise((9, 14, channels))
-    picture = Image.fromarray(samples[..., 0] if channels == 1 else samples)
-    path = encoded(tmp_path, picture, kind, **EXACT[kind])
-    np.testing.assert_array_equal(samples_in(path), samples)
-    assert read(path)[1].format == kind
 
 
 @pytest.mark.parametrize("kind", ["WEBP", "GIF", "PNG"])
 def test_the_first_frame_is_read_with_a_warning(tmp_path, kind):
     frames = [Image.fromarray(np.full((4, 6, 3), value, np.uint8)) for value in (10, 200, 90)]
-    options = {"save_all": True, "append_images": frames[1:], **EXACT.get(kind, {})}
-    path = encoded(tmp_path, frames[0], kind, **options)
+    path = tmp_path / "x.bin"  # the format is recognized from the content
+    frames[0].save(path, kind, save_all=True, append_images=frames[1:], lossless=True)
     with pytest.warns(UserWarning, match=f"of the 3 frames of a {kind} file only the first"):
         pixels, _ = read(path)
     np.testing.assert_array_equal(pixels, 10)
-
-
-@pytest.mark.skipif(not features.check("avif"), reason="needs a Pillow with AVIF")
-@pytest.mark.parametrize("writer", ["Pillow", "nnk_image"])
-def test_avif_is_nearly_exact(tmp_path, writer):
-    ramp = np.add.outer(np.arange(40), 2 * np.arange(50)).astype(np.uint8)
-    samples = np.stack([ramp, 255 - ramp, ramp // 2], axis=2)
-    path = tmp_path / "x.avif"
-    if writer == "Pillow":
-        path = encoded(tmp_path, Image.fromarray(samples), "AVIF", quality=95)
-    else:
-        write(path, samples)
-    back, about = read(path)
-    assert about.format == "AVIF"
-    assert np.abs(back.astype(int) - samples).max() <= 8
-
-
-def test_formats_missing_in_pillow_are_reported(tmp_path, monkeypatch):
-    path = encoded(tmp_path, Image.new("RGB", (4, 4)), "WEBP")
-    monkeypatch.delitem(Image.OPEN, "WEBP")
-    assert "installed Pillow does not read WEBP" in refusal(read, path)
 
 
 def test_only_color_png_of_16_bits_needs_imagecodecs(tmp_path, monkeypatch):

@@ -79,26 +79,6 @@ def test_imagej_hyperstacks_keep_everything(tmp_path, axes, shape, dtype):
         np.testing.assert_array_equal(np.asarray(picture), last)
 
 
-@pytest.mark.parametrize(
-    ("tag", "expected"), [("XResolution", (1.5, 0.2, None)), ("YResolution", (1.5, None, 0.25))]
-)
-@pytest.mark.parametrize("damage", ["invalid type", "zero"])
-def test_a_damaged_resolution_does_not_affect_the_other_spacings(tmp_path, tag, expected, damage):
-    path, about = tmp_path / "ij.tif", {"axes": "TYX", "unit": "um", "finterval": 1.5}
-    options = {"imagej": True, "resolution": (4.0, 5.0), "metadata": about, "byteorder": "<"}
-    tifffile.imwrite(path, samples((3, 8, 9), "uint8"), **options)
-    data = bytearray(path.read_bytes())
-    with tifffile.TiffFile(path) as file:
-        for entry in (page.tags[tag] for page in file.pages):
-            if damage == "zero":
-                data[entry.valueoffset : entry.valueoffset + 8] = bytes(8)
-            else:
-                data[entry.offset + 2] = 77
-    path.write_bytes(data)
-    _array, stack, _ = again(tmp_path, path)
-    assert (stack.axes, stack.spacing) == ("TYX", expected)
-
-
 @pytest.mark.parametrize("axis", "ZCT")
 def test_ome_files_that_claim_too_many_planes_are_refused(tmp_path, axis):
     """Such a file of a few hundred bytes once took gigabytes of memory."""
@@ -122,14 +102,6 @@ def test_imagej_default_spacing_and_escaped_micron_sign_are_read(tmp_path):
     assert (stack.axes, stack.spacing, stack.unit) == ("ZYX", (1.0, 0.5, 0.5), "um")
     with tifffile.TiffFile(target) as file:
         assert file.pages[0].description.rstrip() == text.rstrip()
-
-
-@pytest.mark.parametrize(("resolution", "pixel"), [((2.0, 2.0), 0.5), (None, 1.0)])
-def test_imagej_spacing_without_a_unit(tmp_path, resolution, pixel):
-    options = {"imagej": True, "metadata": {"axes": "ZYX", "spacing": 3.0}}
-    tifffile.imwrite(tmp_path / "s.tif", noise((5, 6, 7)), resolution=resolution, **options)
-    _array, stack, _ = again(tmp_path, tmp_path / "s.tif")
-    assert (stack.spacing, stack.unit) == ((3.0, pixel, pixel), None)
 
 
 @pytest.mark.parametrize("unit", [None, "voxel", "um"])
@@ -261,24 +233,6 @@ def test_lzw_pages_that_tifffile_alone_cannot_decode(tmp_path, dtype):
     np.testing.assert_array_equal(array, pixels)
 
 
-def test_big_endian_bigtiff_of_8_bits(tmp_path):
-    """Pillow does not read it."""
-    picture = noise((20, 30), np.uint8)
-    tifffile.imwrite(tmp_path / "big.tif", picture, bigtiff=True, byteorder=">")
-    np.testing.assert_array_equal(read(tmp_path / "big.tif")[0], picture)
-
-
-def test_a_crop_keeps_axes_and_spacing(tmp_path):
-    about = {"axes": "ZYX", "spacing": 3.0, "unit": "um", "Labels": list("abcde")}
-    options = {"imagej": True, "metadata": about, "resolution": (2.0, 2.0)}
-    tifffile.imwrite(tmp_path / "v.tif", noise((5, 6, 7)), **options)
-    array, about = read(tmp_path / "v.tif")
-    write(tmp_path / "crop.tif", array[1:, 2:], about)
-    crop, metadata = read(tmp_path / "crop.tif")
-    np.testing.assert_array_equal(crop, array[1:, 2:])
-    assert (metadata.axes, metadata.spacing, metadata.unit) == ("ZYX", (3.0, 0.5, 0.5), "um")
-
-
 @pytest.mark.parametrize(("axes", "shape"), [("ZYX", (5, 7, 1)), ("TZYX", (2, 5, 1, 1))])
 def test_stacks_of_a_single_column_can_be_read_again(tmp_path, axes, shape):
     """As an ImageJ stack, tifffile would write one page of other axes."""
@@ -369,14 +323,6 @@ def test_frame_intervals_are_read_in_seconds(tmp_path, kind, names, unit, second
     assert read(path)[1].spacing_of.get("T") == seconds
 
 
-@pytest.mark.parametrize("interval", [b"2.5", b"inf", b"nan", b"-1 "])
-def test_invalid_frame_intervals_are_ignored(tmp_path, interval):
-    path, about = tmp_path / "film.tif", {"axes": "TYX", "finterval": 2.5}
-    tifffile.imwrite(path, samples((3, 6, 7), "uint8"), imagej=True, metadata=about, byteorder="<")
-    path.write_bytes(path.read_bytes().replace(b"finterval=2.5", b"finterval=" + interval))
-    assert read(path)[1].spacing_of.get("T") == (2.5 if interval == b"2.5" else None)
-
-
 @pytest.mark.parametrize("name", ["a.ome.tif", "a.OME.TIFF"])
 @pytest.mark.parametrize(
     ("shape", "about"),
@@ -431,12 +377,3 @@ def test_ome_xml_names_the_dtype(tmp_path, dtype, name):
     assert (metadata.axes, metadata.spacing) == (about.axes, about.spacing)
     with pytest.raises(ImageFileError, match="known neither to ImageJ nor to OME"):
         write(tmp_path / "b.ome.tif", pixels.astype(np.int64), about)
-
-
-def test_implausible_pixel_sizes_are_ignored(tmp_path):
-    pixels = samples((3, 6, 7), "uint16")
-    sizes = {"PhysicalSizeX": 1e308, "PhysicalSizeXUnit": "m", "PhysicalSizeZ": 2.0}
-    ome_file(tmp_path / "a.ome.tif", pixels, "ZYX", **sizes, PhysicalSizeZUnit="mm")
-    array, about = read(tmp_path / "a.ome.tif")
-    np.testing.assert_array_equal(array, pixels)
-    assert (about.spacing, about.unit) == ((2000.0, 0.25, None), "um")

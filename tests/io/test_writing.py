@@ -12,11 +12,10 @@ from image_files import noise, refusal
 from on_posix import not_as_root, only_on_posix
 from PIL import Image, features
 
-from nnk_image.base.atomic import atomic_output
 from nnk_image.io import ImageFileError, read, write
 from nnk_image.io.files import check_writable
 
-SHAPES = [(5, 7), (5, 7, 3), (1, 1), (1, 9, 3), (9, 1), (3, 4), (4, 3)]
+SHAPES = [(5, 7, 3), (1, 1), (9, 1), (4, 3)]
 FORMATS = {".png": "PNG", ".tif": "TIFF", ".webp": "WEBP", ".bmp": "BMP", ".pnm": "PPM"}
 LOSSLESS = [
     *((".png", dtype, alpha) for dtype in ("uint8", "uint16", ">u2") for alpha in (0, 1)),
@@ -63,18 +62,13 @@ def test_written_files_are_read_identically_by_other_libraries(tmp_path, channel
             np.testing.assert_array_equal(np.asarray(picture), squeezed)
 
 
-@pytest.mark.parametrize("channels", [1, 3])
-@pytest.mark.parametrize("extension", [".jpg", ".jpeg", ".JPG"])
-def test_jpeg_matches_pillow(tmp_path, channels, extension):
-    path = tmp_path / f"image{extension}"
-    pixels = np.tile(np.linspace(0, 255, 48).astype(np.uint8), (32, 1))
-    pixels = pixels if channels == 1 else np.dstack([pixels] * 3)
-    write(path, pixels)
-    back, about = read(path)
-    assert about.format == "JPEG"
-    with Image.open(path) as picture:
-        np.testing.assert_array_equal(back, np.asarray(picture))
-    assert np.abs(back.astype(int) - pixels).max() <= 4
+@pytest.mark.parametrize("extension", [".jpg"] + [".avif"] * features.check("avif"))
+def test_lossy_formats_are_nearly_exact(tmp_path, extension):
+    ramp = np.add.outer(np.arange(40), 2 * np.arange(50)).astype(np.uint8)
+    pixels = np.stack([ramp, 255 - ramp, ramp // 2], axis=2)
+    write(tmp_path / f"image{extension}", pixels)
+    back, _ = read(tmp_path / f"image{extension}")
+    assert np.abs(back.astype(int) - pixels).max() <= 8
 
 
 @pytest.mark.parametrize(
@@ -116,6 +110,7 @@ FLOAT = {"dtype": np.dtype("f4")}
         ("x.png", (2, 2), "i8", None, "PNG cannot hold int64; convert it to uint8, or write .tif"),
         ("x.pgm", (2, 2, 3), "u1", None, "cannot hold color"),
         ("x.ppm", (2, 2, 3), "u2", None, "16 bits in color"),
+        ("x.webp", (16384, 8), "u1", None, "WEBP cannot hold sides above 16383 pixels"),
         ("x.jpg", (2, 2), "u1", CLEAR, "JPEG cannot hold transparency"),
         ("x.ppm", (2, 2), "u1", CLEAR, "PGM/PPM cannot hold transparency"),
         # stacks
@@ -134,26 +129,13 @@ def test_impossible_outputs_are_refused_early(tmp_path, name, shape, dtype, abou
     assert [p.name for p in tmp_path.iterdir()] == ["folder.png"]
 
 
-@pytest.mark.parametrize(("extension", "most"), [("jpg", 65500), ("webp", 16383), ("avif", 32768)])
-def test_sides_are_limited_to_what_the_format_can_hold(tmp_path, extension, most):
-    if extension == "avif" and not features.check("avif"):
-        pytest.skip("needs a Pillow with AVIF")
-    path, array = tmp_path / f"long.{extension}", np.zeros((most + 1, 8), np.uint8)
-    message = f"cannot hold sides above {most} pixels; write .png or .tif"
-    assert message in refusal(check_writable, path, array)
-    write(path, array[1:])
-    assert read(path)[0].shape[:2] == (most, 8)
-
-
 @not_as_root
 def test_write_protection_is_respected(tmp_path):
     path = tmp_path / "x.png"
     write(path, noise((2, 2)))
     path.chmod(0o444)
-    assert "write-protected" in refusal(check_writable, path)
-    tmp_path.chmod(0o555)
-    assert "not writable" in refusal(check_writable, tmp_path / "y.png")
-    tmp_path.chmod(0o755)
+    for call in (check_writable, write):
+        assert "write-protected" in refusal(call, path, noise((2, 2)))
 
 
 # Interrupted and failing writes
@@ -174,14 +156,6 @@ def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch, step, error, ra
         write(path, noise((4, 4)))
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["x.png"]
-
-
-def test_errors_of_other_files_are_those_of_the_caller(tmp_path):
-    (tmp_path / "x").write_bytes(b"old")
-    with pytest.raises(FileNotFoundError), atomic_output(tmp_path / "x") as file:
-        file.write((tmp_path / "missing").read_bytes())
-    assert (tmp_path / "x").read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["x"]
 
 
 def test_symbolic_link_stays_a_link(tmp_path):
@@ -262,18 +236,3 @@ def test_transparency_must_match_the_image(tmp_path, shape, dtype, message):
         with pytest.raises(ValueError, match=message):
             call(tmp_path / "x.png", np.zeros(shape, dtype), about)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"axes": 3}, TypeError, "axes must be letters"),
-        ({"max_pixels": "10"}, TypeError, "max_pixels must be a number"),
-        ({"max_pixels": -1}, ValueError, "max_pixels=-1 must be"),
-    ],
-)
-def test_invalid_arguments_are_not_reported_as_a_damaged_file(tmp_path, options, error, message):
-    np.save(tmp_path / "x.npy", np.zeros((4, 5)))
-    with pytest.raises(error, match=message) as caught:
-        read(tmp_path / "x.npy", **options)
-    assert not isinstance(caught.value, ImageFileError)
