@@ -1,22 +1,15 @@
-"""Full disks, closed streams and other faults give a line on standard error, and no traceback.
+"""Faults and warnings give a line on standard error, and no traceback."""
 
-Afterwards an existing output file is either unchanged or completely rewritten.
-"""
-
-import json
-import os
 import re
 import subprocess
 
 import numpy as np
 import pytest
 from command import command, process
-from on_posix import limit_files_to, on_a_terminal, only_on_posix
+from on_posix import on_a_terminal, only_on_posix
 from PIL import Image
 
 from nnk_image.io import read, write
-
-# --- values and files --------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("default")
@@ -37,55 +30,6 @@ def test_nonfinite_pixels_are_masked_with_a_warning(run, tmp_path, shape):
     clean = read(out)[0]
     np.testing.assert_array_equal(clean[~np.isfinite(pixels)], pixels[~np.isfinite(pixels)])
     assert np.nanstd(clean[np.isfinite(clean)]) < 5
-
-
-@pytest.mark.parametrize(
-    ("place", "error", "message"),
-    [
-        ("nnk_image.io.files.open", PermissionError(13, "Permission denied"),  # also for root
-         "Permission denied; check the name and the permissions"),
-        ("nnk_image.denoising.api.estimated_noise", MemoryError("denoise needs 7.0 TiB"),
-         "denoise needs 7.0 TiB"),
-    ],
-)  # fmt: skip
-def test_errors_of_the_system_are_reported(
-    run, photo, tmp_path, monkeypatch, place, error, message
-):
-    def fail(*_, **__):
-        raise error
-
-    monkeypatch.setattr(place, fail, raising=False)
-    expected = f"nnk-image: {photo}: {message}\n"
-    assert run.refuses("denoise", photo, tmp_path / "out.png") == expected
-
-
-# --- full disks --------------------------------------------------------------------------
-
-
-@only_on_posix
-@pytest.mark.parametrize(
-    "words", [("denoise", "out.png", "--sigma", "9"), ("graph", "--out", "out.npz")]
-)
-def test_outputs_beyond_the_file_size_limit_are_left_unchanged(photo, tmp_path, words):
-    """The limit is set in the operating system."""
-    name, *options = words
-    out = next(word for word in words if word.startswith("out."))
-    (tmp_path / out).write_bytes(b"old content")
-    limit = {"preexec_fn": limit_files_to(1000), "cwd": tmp_path}
-    done = process(name, photo, *options, "--overwrite", **limit)
-    assert done.returncode == 1
-    message, nothing, zip_file = done.stderr.partition("\n")
-    assert message == (
-        f"nnk-image: {out}: could not be written (File too large) and was left as it was; "
-        "make room or choose another place"
-    )
-    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":  # earlier versions leave a zip file open
-        assert (nothing, zip_file) == ("\n", "")
-    assert (tmp_path / out).read_bytes() == b"old content"
-    assert {p.name for p in tmp_path.iterdir()} == {out, "photos"}
-
-
-# --- standard streams --------------------------------------------------------------------
 
 
 def test_warnings_are_single_lines_that_name_the_file(tmp_path):
@@ -131,49 +75,3 @@ def test_a_broken_pipe_gives_no_message(photo):
     child.stderr.close()
     assert child.wait() == 1
     assert err == ""
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_full_standard_output_is_reported(photo, unbuffered):
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            command("graph", photo),
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
-            check=False,
-        )
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert "No space left on device" in done.stderr
-
-
-@only_on_posix
-@pytest.mark.parametrize(
-    ("closed", "status"), [(">&- 2>&-", 0), ("<&-", 0), (">&-", 1), ("2>&-", 1), (">&- 2>&-", 1)]
-)
-def test_closed_streams_cause_no_traceback(photo, tmp_path, closed, status):
-    source = tmp_path / "missing.png" if status else photo
-    out = tmp_path / "out.png"
-    line = " ".join(f"'{word}'" for word in command("denoise", source, out, "--sigma", "15"))
-    shell = ["sh", "-c", f"{line} {closed}"]
-    done = subprocess.run(shell, capture_output=True, text=True, check=False)
-    assert done.returncode == status
-    assert out.exists() == (status == 0)
-    assert "Traceback" not in done.stderr
-
-
-@only_on_posix
-def test_file_names_that_are_not_utf_8(photo, tmp_path):
-    name = os.fsencode(tmp_path) + b"/\xff\n.png"
-    try:
-        os.rename(photo, name)
-    except OSError:
-        pytest.skip("needs a file system that allows names that are not UTF-8")
-    arguments = [*command("compaction"), name, "--orders", "4", "--json", tmp_path / "e.json"]
-    done = subprocess.run(arguments, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr
-    (found,) = json.loads((tmp_path / "e.json").read_bytes())
-    assert os.fsencode(found) == name

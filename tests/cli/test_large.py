@@ -1,14 +1,12 @@
 """Denoising in tiles with ``nnk-image denoise``."""
 
 import json
-import re
 
 import numpy as np
 import pytest
 import tifffile
 
 from nnk_image import denoise, standard_image
-from nnk_image.denoising.parts import TiledDenoising
 
 zarr = pytest.importorskip("zarr")
 
@@ -77,32 +75,16 @@ def test_volumes_are_denoised_with_their_spacing(in_tiles, tmp_path, options, gi
     np.testing.assert_array_equal(found, expected(volume, spacing=spacing))
 
 
-def test_too_little_memory_reports_how_much_is_needed(run, tmp_path):
-    image = np.tile(IMAGE, (8, 8))
-    np.save(tmp_path / "in.npy", image)
-    call = "denoise", tmp_path / "in.npy", tmp_path / "out.zarr", "--sigma", 20, "--max-memory"
-    err = run.refuses(*call, "1MiB", "--jobs", 2)
-    assert err.startswith("nnk-image: max_memory is too small: a tile needs ")
-    one = int(re.search(r"(\d+) MiB", err)[1])
-    assert "too small" in run.refuses(*call, f"{one - 1}MiB", "--jobs", 1)
-    assert "too small" in run.refuses(*call, f"{2 * one - 2}MiB", "--jobs", 2)
-    assert TiledDenoising(image.astype(np.float32), 20, "fast", None, None, 1.0, one << 20).tiles
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         ("a.npy b.npy out.zarr", "need a single IN"),
         ("a.npy out.zarr --compare both.png", "no --slices, --channels, --compare"),
-        ("a.npy out.zarr --max-pixels 9", "--no-clobber or --max-pixels"),
         ("a.npy out.png --max-memory 1GiB", "an OUT that ends in .zarr"),
-        ("a.npy out.zarr --max-memory 0", "max_memory='0' must be a positive number"),
+        ("a.npy out.zarr --max-memory 1kB", "max_memory is too small: a tile needs "),
         ("a.npy out.zarr --json a.npy --overwrite", "--json would replace an input"),
-        ("a.npy out.zarr --axes CYX", "an array of shape (256, 256)"),
-        ("a.npy out.zarr --axes CX", "Y and X among them"),
         ("channels.npy out.zarr --axes CYX", "save each channel as a file of its own"),
         ("colors.npy out.zarr", "cannot be read in parts (does not say what its 3 axes are"),
-        ("a.png out.zarr", "can be read in parts"),
     ],
 )
 def test_invalid_calls_are_explained(run, tmp_path, monkeypatch, words, message):
@@ -110,5 +92,4 @@ def test_invalid_calls_are_explained(run, tmp_path, monkeypatch, words, message)
     np.save("a.npy", IMAGE)
     np.save("channels.npy", np.stack([IMAGE] * 2))
     np.save("colors.npy", np.stack([IMAGE] * 3, -1))
-    (tmp_path / "a.png").touch()
     assert message in run.refuses("denoise", *words.split(), "--sigma", 3)

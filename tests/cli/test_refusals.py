@@ -8,8 +8,6 @@ import pytest
 import tifffile
 from PIL import Image
 
-from nnk_image import NoiseModel
-
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
@@ -20,7 +18,6 @@ def files(tmp_path_factory):
     for name in ("photo.png", "old.png", "two/photo.png", "two/second.png"):
         (folder / name).parent.mkdir(exist_ok=True)
         Image.fromarray(pixels.astype(np.uint8)).save(folder / name)
-    Image.fromarray(pixels.astype(np.uint16)).save(folder / "deep.png")
     Image.new("L", (20, 20), 7).save(folder / "flat.png")
     options = {"imagej": True, "metadata": {"axes": "ZYX"}}
     tifffile.imwrite(folder / "stack.tif", stack.astype(np.uint16), **options)
@@ -31,10 +28,8 @@ def files(tmp_path_factory):
     (folder / "truncated.png").write_bytes(data[: len(data) // 2])
     (folder / "empty.png").touch()
     (folder / "text.png").write_bytes(b"hello, world")
-    for name in ("empty", "folder.png"):
-        (folder / name).mkdir()
+    (folder / "empty").mkdir()
     (folder / "list.json").write_text("[]")
-    (folder / "colors.json").write_text(NoiseModel([1.0, 2.0, 3.0]).to_json())
     if hasattr(os, "mkfifo"):
         os.mkfifo(folder / "pipe.png")
     return folder
@@ -63,42 +58,28 @@ DENOISE = [
     ("photo.png nowhere/out.png", "does not exist; create it first"),
     ("photo.png out", "or end it with / for a folder"),
     ("photo.png old.png", "old.png exists already; add --overwrite to replace it, or choose an"),
-    ("photo.png photo.png", "photo.png exists already; add --overwrite"),
     ("two two", f"two{os.sep}photo.png exists already (and 1 more); add --overwrite"),
-    ("two/photo.png two/second.png", "second.png exists already; add --overwrite"),
     ("two/photo.png two/second.png photo.png", "need a folder"),
     ("two out.png", "need a folder"),
     ("two out/ --compare old.png", "need a folder"),
-    ("two out/ --compare both/ --json nowhere/r.json", "does not exist; create it first"),
     ("photo.png two empty", "would both be written to"),
-    ("deep.png out.jpg", "JPEG cannot hold uint16; write .png or .tif"),
     # noise
     ("photo.png out.png --noise list.json", "list.json: is not a noise model (the text is JSON,"),
-    ("photo.png out.png --noise photo.png", "photo.png: is not a noise model; 'nnk-image noise"),
-    ("photo.png out.png --noise colors.json", "sigma has 3 values, but the image has 1 channel:"),
-    ("photo.png out.png --gain -2", "gain=-2.0 must be"),
     ("photo.png out.png --read 9", "--read and --offset need --gain"),
-    ("photo.png out.png --offset 9", "--read and --offset need --gain"),
     ("photo.png out.npy --rician --gain 2", "--rician can be combined with --sigma only"),
-    ("two out --sigma -3", "sigma=-3.0"),
     ("small.npy out.npy", "check channel_axis, or give sigma to denoise\n"),
     ("stack.tif out.tif --map m.png", "m.png: --map writes .tif, .tiff, .npy,"),
     ("stack.tif out.tif --map stack.tif", "--map would replace an input"),
     ("stack.tif out.tif --map m.tif --sigma 3", "--map writes the estimated level"),
     # other options
     ("photo.png out.png --method bset", "'fast', 'best', 'sgw'; did you mean 'best'?\n"),
-    ("photo.png out.png --jobs 0", "n_jobs=0 is not"),
     ("photo.png out.png --max-pixels 10", "raise the limit (max_pixels) to"),
-    ("stack.tif out.tif --max-pixels 99", "9600 pixels, more than the limit of 99"),
     ("stack.tif out.tif --spacing 1,2,3,4", "a number for each axis of space, Z,Y,X"),
-    ("stack.tif out.tif --spacing 1,0,1", "must be positive"),
-    ("stack.tif out.tif --axes YX", "one letter for each"),
     ("stack.tif out.tif --channels bands", "axis of the bands"),
     ("stack.tif out.tif --channels bands --strength 2", "--strength cannot be combined"),
     ("photo.png out.png --spacing 1,1", "is a picture; --spacing is for stacks"),
     ("photo.png out.png --axes YX", "is a picture (PNG), whose axes are known"),
     ("two.npy out.npy --compare both.png --sigma 15", "is a stack"),
-    ("photo.png out.png --compare nowhere/b.png --sigma 15", "does not exist"),
 ]
 OTHERS = [
     ("noise stack.zarr", ".zarr is read by 'nnk-image denoise' only"),
@@ -109,14 +90,8 @@ OTHERS = [
     ("graph stack.tif --plot g.png", "is a volume, which --plot cannot draw"),
     ("graph two.npy --axes CYX --channels colors --plot g.png --out g.npz",
      "has 5 channels, which --plot cannot draw; leave it out"),
-    ("graph photo.png --window 4", "window=4 must"),
-    ("graph photo.png --sigma-d 1e200", "or change sigma_d\n"),
-    ("graph photo.png --out nowhere/g.npz", "does not exist"),
     ("graph photo.png --out g.npy", ".npz"),
     ("graph photo.png --plot picture.xyz", "xyz"),
-    ("compaction photo.png --orders 0", "order=0 must"),
-    ("compaction photo.png --plot nowhere/p.png", "does not exist"),
-    ("compaction photo.png --plot folder.png", "folder.png: is a folder; add a file name to it"),
     ("compaction flat.png --orders 4 --plot e.png", "all channels of the image are constant"),
 ]  # fmt: skip
 
@@ -167,18 +142,11 @@ def test_reports_replace_neither_inputs_nor_results(run, files, monkeypatch, wor
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("", "usage:"),
         ("denoise", "usage:"),
-        ("denois a.png b.png", "invalid choice: 'denois'"),
-        ("denoise a.png b.png --xyzzy", "unrecognized arguments: --xyzzy\n"),
-        ("denoise a.png b.png --sigma x", "argument --sigma: invalid float value: 'x'"),
         ("denoise a.png b.png --sigma 3 --gain 2", "--gain: not allowed with argument --sigma"),
         ("denoise a.png b.png --no-clobber --overwrite", "not allowed with argument --no-clobber"),
-        *(
-            (f"denoise a.png b.png --spacing '{spacing}'",
-             f"argument --spacing: {spacing!r} is not numbers with commas between them")
-            for spacing in ("3,a,1", "3,,1", "")
-        ),
+        ("denoise a.png b.png --spacing 3,a,1",
+         "argument --spacing: '3,a,1' is not numbers with commas between them"),
     ],
 )  # fmt: skip
 def test_wrong_usage_has_exit_status_2(run, words, message):
