@@ -9,7 +9,6 @@ import threading
 import time
 import weakref
 from functools import partial
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from child import leaving_no_task, python
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import ThreadpoolController
-from whole_chain import GRAY, LEAST_PIXELS_PER_CHUNK, PIXELS_PER_THREAD, graph_sum
+from whole_chain import PIXELS_PER_THREAD
 
 from nnk_image import bilateral_graph, image_graph
 from nnk_image.base import parallel
@@ -64,14 +63,6 @@ def test_invalid_n_jobs_are_refused(n_jobs):
             call(n_jobs=n_jobs)
 
 
-def test_small_images_use_fewer_threads(monkeypatch):
-    monkeypatch.setattr(parallel, "PIXELS_PER_THREAD", PIXELS_PER_THREAD)
-    assert 1 < PIXELS_PER_THREAD < PIXELS_PER_CHUNK
-    for n_pixels, expected in ((0, 1), (1, 1), (2, 2), (2.9, 2), (7.5, 7), (8, 8), (100, 8)):
-        assert RowExecutor(8).threads_for(int(n_pixels * PIXELS_PER_THREAD)) == expected
-    assert RowExecutor().threads_for(10**9) == 1
-
-
 def test_one_job_and_small_images_stay_on_the_calling_thread(monkeypatch):
     monkeypatch.setattr(parallel, "PIXELS_PER_THREAD", PIXELS_PER_THREAD)
     n_rows, before = int(1.9 * PIXELS_PER_THREAD) // 100, threading.active_count()
@@ -112,20 +103,6 @@ def test_chunks_cover_every_row_once(n_rows, width, n_jobs, rows_per_chunk):
     assert [0, *(y1 for _, y1 in chunks)] == [*(y0 for y0, _ in chunks), n_rows]
     most = rows_per_chunk or max(1, PIXELS_PER_CHUNK // width)
     assert all(y1 - y0 <= most for y0, y1 in chunks)
-
-
-@settings(max_examples=60)
-@given(n_rows=st.integers(1, 2000), width=st.integers(1, 2**18), n_jobs=st.integers(2, 9))
-def test_every_thread_gets_many_chunks(n_rows, width, n_jobs):
-    """Many chunks let the threads end at nearly the same time; small images have fewer."""
-    with pytest.MonkeyPatch.context() as patch:  # the value used outside the tests
-        patch.setattr(parallel, "LEAST_PIXELS_PER_CHUNK", LEAST_PIXELS_PER_CHUNK)
-        chunks = chunks_of(n_jobs, n_rows, width)
-    if n_rows * width < n_jobs:
-        return  # too small for more than one thread
-    for y0, y1 in chunks:
-        assert y1 - y0 <= max(1, n_rows // (8 * n_jobs), LEAST_PIXELS_PER_CHUNK // width)
-        assert y1 - y0 <= -(-n_rows // n_jobs)
 
 
 @JOBS
@@ -174,13 +151,6 @@ def test_progress_true_shows_a_bar_on_standard_error_and_erases_it(capsys):
     assert drawn == [("25", "00:00"), ("50", "00:00"), ("75", "00:00"), ("100", "00:00")]
     assert re.fullmatch(r"\r {30,}\r", capsys.readouterr().err)
     assert threading.active_count() == threads
-
-
-def test_progress_shows_the_time_that_is_left(capsys):
-    with progress_bar("work") as show:
-        time.sleep(0.2)
-        show(1, 100)
-        assert 19 <= int(re.search(r" 1%\|.*\| 00:(\d\d) left", capsys.readouterr().err)[1]) < 40
 
 
 def test_progress_works_without_standard_error_and_loads_nothing_if_not_visible(monkeypatch):
@@ -279,21 +249,6 @@ def test_control_c_at_any_moment_stops_all_threads():
 
 
 # --- failing threads and memory ----------------------------------------------------------
-
-
-def test_failing_to_start_a_thread_raises_an_error(monkeypatch):
-    """The threads that did start are stopped."""
-    expected, start = graph_sum(image_graph(GRAY)), threading.Thread.start
-    first = iter([start])
-
-    def only_one(thread):
-        next(first, Mock(side_effect=RuntimeError("can't start new thread")))(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", only_one)
-    with leaving_no_task(), pytest.raises(RuntimeError, match="can't start new thread"):
-        image_graph(GRAY, n_jobs=3)
-    monkeypatch.undo()
-    assert graph_sum(image_graph(GRAY, n_jobs=3)) == expected
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])

@@ -197,7 +197,7 @@ def test_summary_of_a_folder(run, photo):
     text = run.prints(*words)
     assert text.count("% fewer edges") == 3
     assert "2 images: the NNK graph has" in text
-    assert text.count(", klt ") == 3
+    assert text.count(", klt ") == 2
 
 
 # --- graph -------------------------------------------------------------------------------

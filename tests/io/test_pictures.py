@@ -12,7 +12,6 @@ import tifffile
 from image_files import noise, refusal
 from on_posix import not_as_root
 from PIL import Image, ImageOps
-from stack_files import samples
 
 from nnk_image.io import read, write
 from nnk_image.io.files import check_writable
@@ -78,7 +77,7 @@ def test_transparent_color_becomes_alpha(tmp_path, color_type, channels, depth):
     "dtype", ["int8", "int16", "uint16", "uint32", "float16", "float32", "float64"]
 )
 def test_tiff_keeps_all_bits_in_native_order(tmp_path, layout, dtype):
-    pixels, options = samples((5, 7, 3), dtype), {"photometric": "rgb"}
+    pixels, options = noise((5, 7, 3), dtype), {"photometric": "rgb"}
     if "gray" in layout:
         pixels, options = pixels[..., 0], {"photometric": "minisblack"}
     if "lzw" in layout:

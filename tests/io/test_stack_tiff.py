@@ -13,7 +13,7 @@ import pytest
 import tifffile
 from image_files import noise, refusal
 from PIL import Image
-from stack_files import DTYPES, again, ome_file, samples
+from stack_files import DTYPES, again, ome_file
 
 from nnk_image.io import ImageFileError, read, write
 
@@ -24,7 +24,7 @@ RNG = np.random.default_rng(20261124)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("compression", [None, "zlib"])
 def test_plain_pages_are_read_as_a_volume(tmp_path, order, dtype, compression):
-    pixels = samples((5, 7, 9), dtype)
+    pixels = noise((5, 7, 9), dtype)
     options = {"byteorder": order, "compression": compression, "photometric": "minisblack"}
     tifffile.imwrite(tmp_path / "p.tif", pixels, metadata=None, **options)
     array, stack, target = again(tmp_path, tmp_path / "p.tif")
@@ -53,7 +53,7 @@ IMAGEJ = {
 @pytest.mark.parametrize(("axes", "shape"), IMAGEJ.items(), ids=IMAGEJ)
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
 def test_imagej_hyperstacks_keep_everything(tmp_path, axes, shape, dtype):
-    pixels = samples(shape, "uint8" if "S" in axes else dtype)
+    pixels = noise(shape, "uint8" if "S" in axes else dtype)
     about = {
         **{"axes": axes, "spacing": 2.5, "unit": "um", "finterval": 1.5, "min": 3.0, "max": 77.0},
         **{"Labels": [f"plane {n}" for n in range(4)], "Info": "of the microscope"},
@@ -115,7 +115,7 @@ def test_imagej_default_spacing_and_escaped_micron_sign_are_read(tmp_path):
     ],
 )
 def test_new_stacks_are_imagej_or_ome_and_keep_their_metadata(tmp_path, name, dtype, is_ome, unit):
-    pixels = samples((2, 5, 20, 24), dtype)
+    pixels = noise((2, 5, 20, 24), dtype)
     about = {"axes": "tzyx", "spacing": (1.5, 2, 0.5, 0.25), "unit": unit, "icc_profile": b"abc"}
     write(tmp_path / name, pixels, about)
     array, metadata = read(tmp_path / name)
@@ -142,7 +142,7 @@ def test_one_bit_colors_are_refused(tmp_path, shape, about, name):
 @pytest.mark.parametrize(("axes", "shape"), [*IMAGEJ.items(), ("CTZYX", (2, 2, 3, 8, 9))])
 @pytest.mark.parametrize("dtype", ["int16", "float64"])
 def test_ome_files_keep_everything(tmp_path, axes, shape, dtype):
-    pixels = samples(shape, "uint8" if "S" in axes else dtype)
+    pixels = noise(shape, "uint8" if "S" in axes else dtype)
     names = ["DAPI", "GFP"] if "C" in axes else ["DAPI"]
     about = {"Description": "of the µscope", "Channel": {"Name": names}}
     ome_file(tmp_path / "o.tif", pixels, axes, **about)
@@ -236,7 +236,7 @@ def test_lzw_pages_that_tifffile_alone_cannot_decode(tmp_path, dtype):
 @pytest.mark.parametrize(("axes", "shape"), [("ZYX", (5, 7, 1)), ("TZYX", (2, 5, 1, 1))])
 def test_stacks_of_a_single_column_can_be_read_again(tmp_path, axes, shape):
     """As an ImageJ stack, tifffile would write one page of other axes."""
-    volume = samples(shape, "uint8")
+    volume = noise(shape)
     write(tmp_path / "a.tif", volume, {"axes": axes})
     pixels, metadata = read(tmp_path / "a.tif")
     assert metadata.axes == axes
@@ -247,7 +247,7 @@ def test_stacks_of_a_single_column_can_be_read_again(tmp_path, axes, shape):
 def test_axes_are_written_in_the_order_of_tiff(tmp_path, name):
     """Most OME-TIFFs hold the channels before the depth."""
     about = {"axes": "TCZYX", "PhysicalSizeZ": 2.0, "PhysicalSizeY": 0.5, "PhysicalSizeX": 0.5}
-    tifffile.imwrite(tmp_path / "a.ome.tif", samples((2, 2, 3, 8, 9), "uint16"), metadata=about)
+    tifffile.imwrite(tmp_path / "a.ome.tif", noise((2, 2, 3, 8, 9), "uint16"), metadata=about)
     array, about = read(tmp_path / "a.ome.tif")
     write(tmp_path / name, array[..., 1:, 2:], about)
     crop, metadata = read(tmp_path / name)
@@ -257,7 +257,7 @@ def test_axes_are_written_in_the_order_of_tiff(tmp_path, name):
 
 def test_ome_files_that_imagej_describes_too_are_read(tmp_path):
     """Micro-Manager writes such files."""
-    path, pixels = tmp_path / "m.ome.tif", samples((3, 8, 9), "uint16")
+    path, pixels = tmp_path / "m.ome.tif", noise((3, 8, 9), "uint16")
     tifffile.imwrite(path, pixels, metadata={"axes": "ZYX"})
     with tifffile.TiffFile(path) as file:
         about = file.ome_metadata.encode()
@@ -319,7 +319,7 @@ def test_tiles_far_larger_than_their_page_are_refused(tmp_path):
 def test_frame_intervals_are_read_in_seconds(tmp_path, kind, names, unit, seconds):
     about = {"axes": "TYX", names[0]: 2.5, names[1]: unit}
     path = tmp_path / "film.tif"
-    tifffile.imwrite(path, samples((3, 6, 7), "uint8"), **{kind: True}, metadata=about)
+    tifffile.imwrite(path, noise((3, 6, 7)), **{kind: True}, metadata=about)
     assert read(path)[1].spacing_of.get("T") == seconds
 
 
@@ -335,7 +335,7 @@ def test_frame_intervals_are_read_in_seconds(tmp_path, kind, names, unit, second
     ],
 )
 def test_names_ending_in_ome_give_an_ome_file(tmp_path, name, shape, about):
-    pixels = samples(shape, "uint16")
+    pixels = noise(shape, "uint16")
     write(tmp_path / "plain.tif", pixels, about)  # its layout must not affect the new file
     for given in (about, read(tmp_path / "plain.tif")[1]):
         write(tmp_path / name, pixels, given)
@@ -348,10 +348,10 @@ def test_names_ending_in_ome_give_an_ome_file(tmp_path, name, shape, about):
 
 
 def test_raw_camera_files_are_refused(tmp_path):
-    thumbnail, path = samples((9, 11, 3), "uint8"), tmp_path / "raw.tif"
+    thumbnail, path = noise((9, 11, 3)), tmp_path / "raw.tif"
     with tifffile.TiffWriter(path) as file:
         file.write(thumbnail, subfiletype=1, subifds=1, photometric="rgb")
-        file.write(samples((90, 110), "uint16"), photometric="cfa")
+        file.write(noise((90, 110), "uint16"), photometric="cfa")
     with pytest.raises(ImageFileError, match="a reduced copy of its image, as raw files"):
         read(path)
     tifffile.imwrite(path, thumbnail)
@@ -365,9 +365,9 @@ def test_raw_camera_files_are_refused(tmp_path):
 @pytest.mark.parametrize(("dtype", "name"), [("float32", "float"), ("int32", "int32")])
 def test_ome_xml_names_the_dtype(tmp_path, dtype, name):
     """Other programs rely on this name."""
-    ome_file(tmp_path / "a.ome.tif", samples((3, 6, 7), "uint16"), "ZYX", Description="a cell")
+    ome_file(tmp_path / "a.ome.tif", noise((3, 6, 7), "uint16"), "ZYX", Description="a cell")
     array, about = read(tmp_path / "a.ome.tif")
-    pixels = samples(array.shape, dtype)
+    pixels = noise(array.shape, dtype)
     write(tmp_path / "b.ome.tif", pixels, replace(about, dtype=dtype))
     with tifffile.TiffFile(tmp_path / "b.ome.tif") as file:
         assert f'Type="{name}"' in file.ome_metadata

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import tifffile
 from image_files import noise, refusal
-from stack_files import DTYPES, again, ome_file, samples
+from stack_files import DTYPES, again, ome_file
 
 from nnk_image.base import memory
 from nnk_image.io import ImageFileError, arrays, read, write
@@ -26,7 +26,7 @@ from nnk_image.io.metadata import to_samples
 @pytest.mark.parametrize("dtype", [*DTYPES, "bool", ">u2", ">f8", "int64", "uint64"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_npy_files_keep_all_values(tmp_path, dtype, order):
-    pixels = np.asarray(noise((5, 6, 7)) > 99 if dtype == "bool" else samples((5, 6, 7), dtype))
+    pixels = np.asarray(noise((5, 6, 7)) > 99 if dtype == "bool" else noise((5, 6, 7), dtype))
     np.save(tmp_path / "a.npy", np.asarray(pixels, order=order))
     _array, stack, target = again(tmp_path, tmp_path / "a.npy")
     assert (stack.axes, stack.axes_assumed) == ("ZYX", True)
@@ -93,7 +93,7 @@ def nifti(values, *, slope=(1, 0), order="<", kind=nibabel.Nifti1Image):
 )
 @pytest.mark.parametrize("slope", [(1, 0), (0.25, -1000.0), (3e-5, 2.0)])
 def test_nifti_files_are_rewritten_with_their_header(tmp_path, name, dtype, slope, shape):
-    values = samples(shape, dtype)
+    values = noise(shape, dtype)
     nibabel.save(nifti(values, slope=slope), tmp_path / name)
     array, stack, target = again(tmp_path, tmp_path / name)
     assert (stack.axes, stack.unit) == ("TZYX"[-len(shape) :], "mm")
@@ -112,7 +112,7 @@ def test_nifti_files_are_rewritten_with_their_header(tmp_path, name, dtype, slop
 
 @pytest.mark.parametrize("kind", [nibabel.Nifti1Image, nibabel.Nifti2Image])
 def test_big_endian_nifti_of_versions_1_and_2(tmp_path, kind):
-    values = samples((4, 5, 6), "int16")
+    values = noise((4, 5, 6), "int16")
     nibabel.save(nifti(values, order=">", kind=kind), tmp_path / "v.nii")
     array, _stack, target = again(tmp_path, tmp_path / "v.nii")
     np.testing.assert_array_equal(array.T, values)
@@ -123,7 +123,7 @@ def test_big_endian_nifti_of_versions_1_and_2(tmp_path, kind):
 @pytest.mark.parametrize("slope", [(1, 0), (0.0123, -4.0)])
 def test_integers_are_written_as_they_are_with_the_header_of_the_scan(tmp_path, given, slope):
     """Such as a mask or numbers of regions."""
-    nibabel.save(nifti(samples((4, 5, 6), "uint8"), slope=slope), tmp_path / "v.nii")
+    nibabel.save(nifti(noise((4, 5, 6)), slope=slope), tmp_path / "v.nii")
     scan, about = read(tmp_path / "v.nii")
     regions = (np.arange(scan.size).reshape(scan.shape) * 999).astype(given)
     write(tmp_path / "o.nii", regions, about)
@@ -138,7 +138,7 @@ def test_integers_are_written_as_they_are_with_the_header_of_the_scan(tmp_path, 
 
 
 def test_nifti_volumes_convert_to_imagej_and_back(tmp_path):
-    nibabel.save(nifti(samples((9, 8, 5, 2), "int16"), slope=(0.5, 3.0)), tmp_path / "v.nii.gz")
+    nibabel.save(nifti(noise((9, 8, 5, 2), "int16"), slope=(0.5, 3.0)), tmp_path / "v.nii.gz")
     array, about = read(tmp_path / "v.nii.gz")
     write(tmp_path / "v.tif", array, about)
     middle, metadata = read(tmp_path / "v.tif")
@@ -315,7 +315,7 @@ def test_an_endless_list_of_pages_is_refused(tmp_path):
 def test_axes_and_spacing_of_ome_zarr_are_read(tmp_path, version):
     """Its images often have five axes, some of them of length 1."""
     zarr = pytest.importorskip("zarr")
-    pixels = samples((1, 1, 5, 6, 7), "uint16")
+    pixels = noise((1, 1, 5, 6, 7), "uint16")
     spaces = [{"name": name, "type": "space", "unit": "micrometer"} for name in "zyx"]
     scale = {"type": "scale", "scale": [1.0, 1.0, 2.0, 0.5, 0.25]}
     image = {

@@ -1,4 +1,4 @@
-"""Denoising in tiles gives the bits of the whole image, is lazy and resumes after a crash."""
+"""Denoising in tiles gives the bits of the whole image, is lazy and resumes after an interruption."""
 
 import threading
 from dataclasses import replace

@@ -9,9 +9,13 @@ _RNG = np.random.default_rng(20240229)
 
 
 def noise(shape, dtype=np.uint8):
-    """Return random values over the whole range of `dtype`, or from 0 to 1 for floats."""
-    top = 1 if np.dtype(dtype).kind == "f" else np.iinfo(dtype).max
-    return np.rint(_RNG.random(shape) * top).astype(dtype) if top > 1 else _RNG.random(shape, dtype)
+    """Return random values of `dtype`; for integers over the whole range, with both limits."""
+    if np.dtype(dtype).kind == "f":
+        return _RNG.normal(0, 100, shape).astype(dtype)
+    ends = np.iinfo(dtype)
+    values = _RNG.integers(ends.min, ends.max, shape, ends.dtype.newbyteorder("="), endpoint=True)
+    values.flat[:2] = ends.min, ends.max
+    return values.astype(dtype)
 
 
 def refusal(call, *arguments, **options):

@@ -1,4 +1,4 @@
-"""Signals, file limits and terminals of POSIX systems; tests that need them skip elsewhere."""
+"""Signals and terminals of POSIX systems; tests that need them skip elsewhere."""
 
 import os
 import select
@@ -16,13 +16,6 @@ not_as_root = pytest.mark.skipif(
 def heed_interrupts():
     """Handle SIGINT: background jobs of a shell, and thus their child processes, ignore it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def limit_files_to(n_bytes):
-    """Return a `preexec_fn` that limits the files of a child process to `n_bytes`."""
-    import resource
-
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
 
 
 def on_a_terminal(command):

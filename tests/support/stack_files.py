@@ -1,4 +1,4 @@
-"""Volumes for tests of files, and round trips of reading and writing."""
+"""OME files for tests, and round trips of reading and writing."""
 
 import numpy as np
 import tifffile
@@ -6,21 +6,7 @@ import tifffile
 from nnk_image.io import read, write
 from nnk_image.io.files import extension_of
 
-_RNG = np.random.default_rng(20261124)
 DTYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "float16", "float32", "float64")
-
-
-def samples(shape, dtype):
-    """Return random values of `dtype`; for integers over the whole range, with both limits."""
-    if not np.dtype(dtype).isnative:
-        return samples(shape, np.dtype(dtype).newbyteorder("=")).astype(dtype)
-    dtype = np.dtype(dtype)
-    if dtype.kind == "f":
-        return _RNG.normal(0, 100, shape).astype(dtype)
-    ends = np.iinfo(dtype)
-    values = _RNG.integers(ends.min, ends.max, shape, dtype, endpoint=True)
-    values.flat[:2] = ends.min, ends.max
-    return values
 
 
 def again(tmp_path, path, out="again"):
