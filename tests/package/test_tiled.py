@@ -1,4 +1,4 @@
-"""Denoising in tiles gives the bits of the whole image, is lazy and resumes after an interruption."""
+"""Denoising in tiles gives the bits of the whole image, is lazy, and resumes."""
 
 import threading
 from dataclasses import replace
