@@ -75,6 +75,7 @@ DENOISE = [
     ("photo.png out.png --method bset", "'fast', 'best', 'sgw'; did you mean 'best'?\n"),
     ("photo.png out.png --max-pixels 10", "raise the limit (max_pixels) to"),
     ("stack.tif out.tif --spacing 1,2,3,4", "a number for each axis of space, Z,Y,X"),
+    ("stack.tif out.tif --spacing 1,0,1", "must be positive"),
     ("stack.tif out.tif --channels bands", "axis of the bands"),
     ("stack.tif out.tif --channels bands --strength 2", "--strength cannot be combined"),
     ("photo.png out.png --spacing 1,1", "is a picture; --spacing is for stacks"),
