@@ -24,7 +24,6 @@ _MOST_SECOND_CORRELATION = 5.0
 For independent offsets it is 0, but for chance. In interlaced video, for instance, it is larger."""
 
 _SPREAD_PIXELS = 2**18  # about how many of a channel show the spread of the differences
-_PIXELS_AT_ONCE = 2**16  # of a channel, in rows that are processed together, to stay in cache
 
 _CERTAIN = 4.0  # least variance of offsets and white noise, relative to that of white noise alone
 _MOST_OFFSETS = 2.0
@@ -40,9 +39,10 @@ def row_column_levels(image: Image) -> tuple[float, float]:
     unit = image.half_range
     if unit == 0:
         return 0.0, 0.0
-    channels = np.moveaxis(image.pixels, -1, 0)
-    turned, valid = _turned(channels, varying := _varying(image))
-    rows, columns = _level(channels, varying, unit), _level(turned, valid, unit)
+    # Divided, so that squares do not overflow.
+    channels = np.moveaxis(image.pixels, -1, 0) / np.float64(unit)
+    varying = _varying(image)
+    rows, columns = _level(channels, varying), _level(*_turned(channels, varying))
     return unit * rows, unit * columns
 
 
@@ -110,46 +110,29 @@ def _turned(channels, valid):
     return channels.swapaxes(1, 2), None if valid is None else valid.T
 
 
-def _row_differences(channels, valid, unit=1.0):
+def _row_differences(channels, valid):
     """Return (C, H - 1) medians of differences to the next row, where known, and their variance."""
     n, height, width = channels.shape
-    known, median, used = np.full(height - 1, True), np.median, width
+    steps, used = np.diff(channels, axis=1), np.full(height - 1, width)
     if valid is not None:
         both = valid[1:] & valid[:-1]
-        known, median = both.sum(axis=1) >= min(_LEAST_PIXELS, width), np.nanmedian
-        used = np.count_nonzero(both[known]) / max(1, np.count_nonzero(known))
+        steps[:, ~both] = np.nan
+        used = both.sum(axis=1)
+    known = used >= min(_LEAST_PIXELS, width)
     medians = np.zeros((n, height - 1))
-    some = slice(None, None, 1 + np.count_nonzero(known) * width // _SPREAD_PIXELS)
-    around = [np.empty((n, 0, len(range(width)[some])))]
-    at_once = max(1, _PIXELS_AT_ONCE // width)
-    for first in range(0, height - 1, at_once):
-        rows = slice(first, min(first + at_once, height - 1))
-        values = np.array(channels[:, first : rows.stop + 1], np.float64, order="C")
-        values /= unit  # so that squares do not overflow
-        steps = np.diff(values, axis=1)
-        if valid is not None:
-            steps[:, ~both[rows]] = np.nan
-            steps = steps[:, known[rows]]
-        own = np.median(steps, axis=2) if valid is None else _medians(steps)
-        medians[:, rows][:, known[rows]] = own
-        around.append(np.abs(steps[:, :, some] - own[:, :, None]))
-    spread = np.zeros(n)
-    if known.any():
-        spread = _TO_DEVIATION * median(np.concatenate(around, axis=1), axis=(1, 2))
-    return medians, known, np.pi / 2 * spread**2 / max(1, used)
+    if not known.any():
+        return medians, known, np.zeros(n)
+    median = np.median if valid is None else np.nanmedian
+    steps = steps[:, known]
+    medians[:, known] = own = median(steps, axis=2)
+    some = slice(None, None, 1 + len(own[0]) * width // _SPREAD_PIXELS)
+    spread = _TO_DEVIATION * median(np.abs(steps[..., some] - own[..., None]), axis=(1, 2))
+    return medians, known, np.pi / 2 * spread**2 / used[known].mean()
 
 
-def _medians(values):
-    """Return `np.nanmedian` along the last axis, of which it would need a loop over the rows."""
-    ordered = np.sort(values, axis=-1)  # NaN is last
-    number = np.count_nonzero(~np.isnan(values), axis=-1)[..., None]
-    middle = (np.take_along_axis(ordered, i, axis=-1) for i in ((number - 1) // 2, number // 2))
-    return np.mean([*middle], axis=0)[..., 0]
-
-
-def _level(channels, valid, unit):
-    """Estimate the standard deviation of row offsets, in `unit`; 0 unless the evidence is clear."""
-    medians, known, error = _row_differences(channels, valid, unit)
+def _level(channels, valid):
+    """Estimate the standard deviation of row offsets; 0 unless the evidence is clear."""
+    medians, known, error = _row_differences(channels, valid)
     medians = medians[:, known]
     if medians.shape[1] < _LEAST_ROWS - 1:
         return 0.0
@@ -166,17 +149,17 @@ def _level(channels, valid, unit):
     level = float(np.sqrt(-first - white))
     if level < LEAST_NOISE:  # rounding errors
         return 0.0
-    found = _offsets(channels, valid, level, unit, most_step=np.inf)
+    found = _offsets(channels, valid, level, most_step=np.inf)
     return level if found.std(axis=1).max() < _MOST_OFFSETS * level else 0.0
 
 
-def _offsets(channels, valid, sigma, unit=1.0, most_step=_MOST_STEP):
-    """Return the (C, H) most likely row offsets, given their standard deviation; both in `unit`.
+def _offsets(channels, valid, sigma, most_step=_MOST_STEP):
+    """Return the (C, H) most likely row offsets, given their standard deviation.
 
     The medians are differences of offsets, plus the changes of the image from row to row. Unusually
     large ones, as at a border or a horizon, do not count.
     """
-    medians, known, _ = _row_differences(channels, valid, unit)
+    medians, known, _ = _row_differences(channels, valid)
     offsets = np.zeros(channels.shape[:2])
     if not known.any():
         return offsets
