@@ -38,7 +38,7 @@ _MOST_ALONE = 0.01
 """Largest share of pixels of a drawing that are above the lowest value while all around them have
 it. On pages stored as JPEG it is up to 0.004; in noise, clipped by 70 to 97 %, at least 0.016."""
 
-_AROUND = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1]])
+AROUND = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1]])  # the eight neighbors of a pixel
 
 U, V = (i[np.add(*np.mgrid[:SIDE, :SIDE]) > 1] for i in np.mgrid[:SIDE, :SIDE])
 """Vertical and horizontal frequencies of the coefficients: all but the mean and the two slopes."""
@@ -102,7 +102,7 @@ def is_drawing(pixels, constant, valid):
     if np.count_nonzero(away) > _MOST_AWAY * np.count_nonzero(valid & ~constant):
         return False
     above = np.any(pixels > pixels[valid].min(axis=0), axis=-1) & valid
-    alone = above & ~maximum_filter(above, footprint=_AROUND)
+    alone = above & ~maximum_filter(above, footprint=AROUND)
     several_values = len(np.unique(pixels[alone])) > 2
     return not several_values or np.count_nonzero(alone) <= _MOST_ALONE * np.count_nonzero(valid)
 

@@ -7,8 +7,10 @@ their neighbors. So they are left out, like masked pixels, where noise is estima
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import maximum_filter, minimum_filter
 
 from nnk_image.base.image import Array, Bools, Image, check_image, filled
+from nnk_image.noise.blocks import AROUND
 from nnk_image.noise.clipping import few_values
 
 _LEAST_DISTANCE = 2.5
@@ -74,18 +76,10 @@ def _isolated(pixels: Array, image: Image) -> Bools:
     luminance = np.zeros(pixels.shape[:2], np.float32)
     for channel in np.moveaxis(pixels, -1, 0):
         luminance += np.subtract(channel, image.center, dtype=image.dtype) / image.half_range
-    low, high = _around(luminance, np.minimum), _around(luminance, np.maximum)
+    low = minimum_filter(luminance, footprint=AROUND, mode="mirror")
+    high = maximum_filter(luminance, footprint=AROUND, mode="mirror")
     ranges = high - low
     positive = ranges[ranges > 0]
     large = np.float32(np.quantile(positive, _LARGE)) if positive.size else 0
     distance = np.maximum(luminance - high, low - luminance)
     return distance > _LEAST_DISTANCE * np.maximum(ranges, large)
-
-
-def _around(values: Array, of: np.ufunc) -> Array:
-    """Return the minimum, or the maximum, of the eight neighbors of each pixel."""
-    padded = np.pad(values, 1, mode="reflect")
-    beside = of(padded[:, :-2], padded[:, 2:])
-    found = of(beside[:-2], beside[2:])
-    of(found, beside[1:-1], out=found)
-    return of(of(found, padded[:-2, 1:-1], out=found), padded[2:, 1:-1], out=found)
