@@ -29,7 +29,6 @@ from nnk_image.noise.trust import MOST, correlated_trust
 KINDS = ("white", "poisson", "correlated", "rician")
 """Kinds of noise that a caller may specify."""
 
-_IN_VOLUMES = 0.8  # multiplies the correlated part in volumes, whose filter itself counts it more
 _FEWEST_SLICES, _MOST_PIXELS = 4, 1 << 21
 """At least this many slices of a volume are used; more, up to this many pixels together."""
 
@@ -232,13 +231,9 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
         weight = MOST
     elif kind is None and correlated:
         weight = correlated_trust(scales)
-    if is_volume:
-        weight *= _IN_VOLUMES
     with_correlation = correlated and kind in (None, "correlated")
     across = correlation_across_slices(image) if with_correlation else None
-    negligible = NEGLIGIBLE
-    if is_volume and across is None:  # the factor `weight` makes correlation seem smaller
-        negligible = max(negligible, NEGLIGIBLE_IN_VOLUMES * min(1, weight))
+    negligible = NEGLIGIBLE_IN_VOLUMES if is_volume and across is None else NEGLIGIBLE
     model = model_of(scales, plane, weight, kind, negligible)
     model = replace(model, rows=rows, columns=columns)
     if across is None:

@@ -26,10 +26,10 @@ from nnk_image.noise.white import (
     shared_white,
 )
 
-NEGLIGIBLE, NEGLIGIBLE_IN_VOLUMES = 0.04, 0.13
+NEGLIGIBLE, NEGLIGIBLE_IN_VOLUMES = 0.04, 0.16
 """Correlations of pixels, or of channels, below which noise counts as white. In volumes, the filter
-for white noise combines more pixels, and is as good as that for correlated noise at the second
-number, a median over films cut from four pictures (0.02 to 0.24, with both kinds of correlation).
+for white noise combines more pixels. There, it is as good as that for correlated noise at 0.13, a
+median over films cut from four pictures (0.02 to 0.24, with both kinds of correlation).
 """
 
 _REACH = 7  # largest displacement, in pixels, at which noise may be correlated
