@@ -17,7 +17,7 @@ from nnk_image.denoising.api import denoise, warn_of_other_units
 from nnk_image.denoising.methods import METHODS
 from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.defects import without_defects
-from nnk_image.noise.estimation import estimated_noise, white_level
+from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.magnitudes import magnitudes
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel, PerChannel
@@ -283,7 +283,7 @@ def _estimated(image: Image, n: int, covariance: Floats, differences: Floats) ->
     if predicted.all():
         return NoiseModel(levels)
     for band in np.flatnonzero(predicted & (variances > 0)).tolist():  # copies or means of others
-        levels[band] = white_level(_slices(image, band))
+        levels[band] = _white_level(image, band)
     values, vectors = _signal(covariance, levels, n)
     outside = np.eye(bands) - vectors @ vectors.T
     change = np.diagonal(outside @ _divided(differences, levels) @ outside)
@@ -297,10 +297,16 @@ def _estimated(image: Image, n: int, covariance: Floats, differences: Floats) ->
         own = estimated_noise(_slices(image, middle))[0]
         alone = own.sigma[0] < _SMOOTH * levels[middle]
     if alone:
-        return NoiseModel([white_level(_slices(image, band)) for band in range(bands)])
+        return NoiseModel([_white_level(image, band) for band in range(bands)])
     share = np.maximum(roughness, 0) / typical
     at_most = np.minimum(levels * np.sqrt(share), np.median(levels[variances > 0]))
     return NoiseModel(np.where(share < _SMOOTH, np.minimum(levels, at_most), levels))
+
+
+def _white_level(image: Image, band: int) -> float:
+    """Return the level of white noise of a band; row and column noise counts too."""
+    noise, _ = estimated_noise(_slices(image, band), "white")
+    return float(np.linalg.norm([*noise.sigma, noise.rows, noise.columns]))
 
 
 def _slices(image: Image, band: int) -> Image:

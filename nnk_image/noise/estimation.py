@@ -146,19 +146,17 @@ def estimate_noise(
     return estimated_noise(checked, kind)[0]
 
 
-def estimated_noise(
-    image: Image, kind: str | None = None, correlated: bool = True
-) -> tuple[NoiseModel, float]:
-    """Estimate the noise of a checked image, without the correlated part unless `correlated`.
+def estimated_noise(image: Image, kind: str | None = None) -> tuple[NoiseModel, float]:
+    """Estimate the noise of a checked image, and the factor of its correlated part.
 
-    The second value is the factor by which that part is multiplied: small if it may be texture.
+    This factor is small if that part may be texture.
     """
     part, places, constant = _distinct_channels(image)
     if part is image:
-        return _estimated(image, kind, correlated)
+        return _estimated(image, kind)
     if part is None:
         return NoiseModel([0.0] * image.channels), 0.0
-    model, weight = _estimated(part, kind, correlated)
+    model, weight = _estimated(part, kind)
     return _for_all_channels(model, places, constant), weight
 
 
@@ -201,13 +199,13 @@ def _for_all_channels(model: NoiseModel, places: list[int], constant: list[float
     return replace(model, **own)
 
 
-def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseModel, float]:
+def _estimated(image: Image, kind: str | None) -> tuple[NoiseModel, float]:
     """Estimate the noise of an image whose channels differ and are not constant."""
     last, axis = len(image.shape) - 3, _axis_of_slices(image.shape)
     if axis > last:
         valid = None if image.valid is None else np.moveaxis(image.valid, axis, last)
         turned = replace(image, pixels=np.moveaxis(image.pixels, axis, last), valid=valid)
-        found, weight = _estimated(turned, kind, correlated)
+        found, weight = _estimated(turned, kind)
         within = found.mean_correlation()  # of all channels: that of volumes has no joint one
         if within is not None:
             within = within if within.ndim == 3 else within[None]
@@ -229,10 +227,9 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
     weight = 0.0
     if kind == "correlated":
         weight = MOST
-    elif kind is None and correlated:
+    elif kind is None:
         weight = correlated_trust(scales)
-    with_correlation = correlated and kind in (None, "correlated")
-    across = correlation_across_slices(image) if with_correlation else None
+    across = correlation_across_slices(image) if kind in (None, "correlated") else None
     negligible = NEGLIGIBLE_IN_VOLUMES if is_volume and across is None else NEGLIGIBLE
     model = model_of(scales, plane, weight, kind, negligible)
     model = replace(model, rows=rows, columns=columns)
@@ -292,13 +289,6 @@ def _is_counts(image: Image) -> bool:
     values = few_values(image.pixels[image.inside])
     steps: Any = [] if values is None else np.diff(values[:3].astype(float))
     return len(steps) == 2 and bool(np.isclose(*steps))
-
-
-def white_level(image: Image) -> float:
-    """Return the level of white noise of a grayscale image; row and column noise counts too."""
-    plane = _plane(image)
-    scales = measure_scales(plane)
-    return model_of(scales, plane, 0.0, "white").sigma[0] if scales else 0.0
 
 
 def _axis_of_slices(shape: tuple[int, ...]) -> int:
