@@ -130,10 +130,9 @@ def by_brightness(full: Scale, white: float, correlated: float, most: Any) -> Fl
 
     `white` and `correlated` are the typical variances of the two parts.
     """
-    of_white = full.white.mean(axis=0) / max(full.typical_white.mean(), 1e-24)
     # The roots are used, because these measurements contain texture too.
     of_correlated = np.sqrt(full.levels[0] / full.typical[0])
-    variances = np.minimum(white * of_white + correlated * of_correlated, most)
+    variances = np.minimum(white * full.white_profile + correlated * of_correlated, most)
     return np.maximum(variances, _LEAST_FACTOR**2 * (white + correlated))
 
 

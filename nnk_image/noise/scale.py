@@ -93,9 +93,10 @@ class Scale:
     brightness: Floats  # (B,) means of the flat blocks of each bin
     levels: Floats  # (C, B) variances of the opponent channels of `cosine_matrix`
     spectra: Floats  # (C, n) variances of their coefficients, relative to `levels`
-    white: Floats  # (C, B) variances of white noise in the channels, by the line fitted to the bins
-    white_own: Floats  # (C, B) those in the channels of `matrix`
-    white_luminance: Floats  # (B,) those in the mean of the channels, times the root of C
+    typical_white: Floats  # (C,) variances of white noise in the channels, median of the bins
+    typical_white_own: Floats  # (C,) those in the channels of `matrix`
+    white_luminance: float  # that in the mean of the channels, times the root of C
+    white_profile: Floats  # (B,) factors of all these in the bins, by the line fitted to them
     certainty: Floats  # (B,) weights of the bins, low if white noise has an unusual share, or if
     # they contain texture
     range: tuple[float, float]  # least and greatest brightness of all blocks
@@ -144,9 +145,11 @@ class Scale:
         mean = white[: len(matrix)].mean(axis=0)
         certainty = _certainty(mean, levels[0], texture)
         line = Line.through(means, mean, certainty, texture)
-        by_bin = np.outer(white @ certainty / (mean @ certainty), line.at(means))
-        white, white_own, (white_luminance,) = np.split(by_bin, [len(matrix), 2 * len(matrix)])
+        ratios = white @ certainty / (mean @ certainty)
         certainty = certainty * np.maximum(1 - texture, _LEAST_WEIGHT)
+        profile = line.at(means)
+        typical = weighted_medians(profile[None], certainty)[0]
+        n, typical_white = len(matrix), typical * ratios
         own_levels, own_spectra = _levels_and_spectra(matrix @ covariances @ matrix.T)
         variances = weighted_medians(own_levels, certainty)[:, None] * own_spectra
         return cls(
@@ -155,9 +158,10 @@ class Scale:
             brightness=means,
             levels=levels,
             spectra=spectra,
-            white=white,
-            white_own=white_own,
-            white_luminance=white_luminance,
+            typical_white=typical_white[:n],
+            typical_white_own=typical_white[n : 2 * n],
+            white_luminance=typical_white[-1],
+            white_profile=profile / max(typical, 1e-24),
             certainty=certainty,
             range=(float(brightness.min()), float(brightness.max())),
             flatness=_flatness(whitened),
@@ -177,16 +181,6 @@ class Scale:
     def typical(self) -> Floats:
         """(C,) medians of `levels` over the bins."""
         return weighted_medians(self.levels, self.certainty)
-
-    @property
-    def typical_white(self) -> Floats:
-        """(C,) medians of the variances of white noise over the bins."""
-        return weighted_medians(self.white, self.certainty)
-
-    @property
-    def typical_white_own(self) -> Floats:
-        """(C,) medians of `white_own` over the bins."""
-        return weighted_medians(self.white_own, self.certainty)
 
     @property
     def uncertainty(self) -> float:

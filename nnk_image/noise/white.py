@@ -32,9 +32,8 @@ def shared_white(scale: Scale) -> float:
     white = scale.typical_white
     if len(white) == 1:
         return 0.0
-    luminance = weighted_medians(scale.white_luminance[None], scale.certainty)[0]
     if_equal = np.sqrt(white).sum() ** 2 - white.sum()  # of the sum of all channels
-    correlation = (len(white) * luminance - white.sum()) / if_equal
+    correlation = (len(white) * scale.white_luminance - white.sum()) / if_equal
     return float(np.clip(correlation, 0, 1) * white.min())
 
 

@@ -80,7 +80,8 @@ def assert_alike(found, expected, order=slice(None)):
     for scale, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(scale.levels, other.levels, rtol=1e-6)
         np.testing.assert_allclose(scale.spectra, other.spectra[:, order], rtol=1e-6)
-        np.testing.assert_allclose(scale.white, other.white, rtol=1e-6)
+        np.testing.assert_allclose(scale.typical_white, other.typical_white, rtol=1e-6)
+        np.testing.assert_allclose(scale.white_profile, other.white_profile, rtol=1e-6)
         np.testing.assert_allclose(scale.flatness, other.flatness, rtol=1e-6)
         np.testing.assert_allclose(scale.elasticity, other.elasticity, rtol=1e-5, atol=1e-8)
         assert scale.contrast == pytest.approx(other.contrast)
