@@ -26,30 +26,23 @@ def checked_autocovariance(autocovariance: Any, name: str = "autocovariance") ->
     """Check an autocovariance: odd sides, symmetric, positive variance; returns float64."""
     array = real_array(name, autocovariance)
     offsets = array.shape[-2:] if array.ndim == 4 else array.shape
-    if array.ndim not in (2, 3, 4) or not all(n % 2 for n in offsets):
+    odd = all(n % 2 for n in offsets)
+    square = array.ndim != 4 or array.shape[0] == array.shape[1]
+    if array.ndim not in (2, 3, 4) or not odd or not square:
         raise ValueError(
-            f"{name} has shape {array.shape}: give the covariance for offsets from "
-            "(-a, -b) to (a, b), an array of odd height and width, or (C, C, height, width); for "
-            "volumes also (depth, height, width)"
+            f"{name} has shape {array.shape}: give the covariance for offsets from (-a, -b) to "
+            "(a, b), an array of odd height and width; for volumes (depth, height, width), for C "
+            "channels (C, C, height, width)"
         )
-    if array.ndim == 4 and array.shape[0] != array.shape[1]:
+    variance, largest = variances_of(array), np.abs(array).max()
+    if not (variance.min() > 0 and largest <= _MOST_CORRELATION * variance.max() < np.inf):
         raise ValueError(
-            f"{name} has shape {array.shape}: the first two axes must both have one "
-            "element per channel, (C, C, height, width)"
-        )
-    variances = variances_of(array)
-    if not np.isfinite(array).all() or variances.min() <= 0:
-        raise ValueError(
-            f"{name} must be finite, and positive in the middle, which is the variance"
-        )
-    largest, variance = np.abs(array).max(), variances.max()
-    if largest > _MOST_CORRELATION * variance:
-        raise ValueError(
-            f"{name} is {largest:.4g} somewhere, but cannot exceed the variance, {variance:.4g} in "
-            "the middle; if it is in the order of numpy.fft.ifft2, use numpy.fft.fftshift"
+            f"{name} is up to {largest:.4g}, and {variance.min():.4g} in the middle: it must be "
+            "finite, positive there, and nowhere larger; if it is in the order of "
+            "numpy.fft.ifft2, use numpy.fft.fftshift"
         )
     reflected = np.swapaxes(array, 0, 1)[..., ::-1, ::-1] if array.ndim == 4 else np.flip(array)
-    if not np.allclose(array, reflected, atol=1e-6 * variances.max()):
+    if not np.allclose(array, reflected, atol=1e-6 * largest):
         raise ValueError(f"{name} must be symmetric: the same for an offset and its opposite")
     return array
 

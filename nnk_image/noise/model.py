@@ -346,24 +346,13 @@ class NoiseModel:
         TypeError, ValueError
             If the text is not JSON, or does not describe a noise model.
         """
-        try:
-            values = json.loads(text)
-        except json.JSONDecodeError as error:
-            if text.strip().startswith("{"):
-                raise ValueError(f"the text is not valid JSON: {error}") from None
+        values = json.loads(text)  # its JSONDecodeError is a ValueError
+        if not isinstance(values, dict) or values.pop("noise_model", None) != _VERSION:
             raise ValueError(
-                f"{text[:80]!r} is not the JSON text of a noise model; if it is the name of a "
-                "file, pass its content: Path(name).read_text()"
-            ) from None
-        if not isinstance(values, dict) or "noise_model" not in values:
-            raise ValueError("the text is JSON, but not that of a noise model, as from to_json()")
-        version = values.pop("noise_model")
-        if version != _VERSION:
-            raise ValueError(
-                f"the noise model has format {version!r}; this version of nnk_image reads format "
-                f"{_VERSION}: estimate it again"
+                f"the text is JSON, but not a noise model of format {_VERSION}, as from to_json(): "
+                "estimate it again"
             )
-        unknown = set(values) - {f.name for f in fields(cls)}
+        unknown = values.keys() - {f.name for f in fields(cls)}
         if unknown:
             raise ValueError(f"the noise model has unknown entries: {', '.join(sorted(unknown))}")
         return cls(**values)
@@ -375,28 +364,25 @@ class NoiseModel:
         return hash((self.sigma, self.gain, self.offset, self.rows, self.columns))
 
     def __repr__(self) -> str:
-        parts, level = [], root_mean_square(np.array(self.sigma))
+        shown: dict[str, str] = {}
+        for name in (*PER_CHANNEL, "rows", "columns", "rician", "uncertainty"):
+            values = np.atleast_1d(getattr(self, name) or 0)
+            if values.any():
+                shown[name] = _short(values)
+        level = root_mean_square(np.array(self.sigma))
         if self.levels is not None:
             factor = level / root_mean_square(self.levels)
             low, high = factor * self.levels.min(), factor * self.levels.max()
-            parts.append(f"levels={low:.4g}..{high:.4g}")
-        elif any(self.sigma) or not any(self.gain):
-            parts.append(f"sigma={_short(self.sigma)}")
-        if self.rician:
-            parts.append("rician" + f"={self.rician}" * (self.rician > 1))
-        per_channel = {"gain": self.gain, "offset": self.offset}
-        parts += [f"{name}={_short(values)}" for name, values in per_channel.items() if any(values)]
+            shown = {"levels": f"{low:.4g}..{high:.4g}"} | shown
+            shown.pop("sigma", None)
         if self.curve is not None:
-            parts.append(f"curve={', '.join(f'{level * c:.3g}' for c in self.curve[1])}")
-        offsets = {"rows": self.rows, "columns": self.columns}
-        parts += [f"{name}={value:.4g}" for name, value in offsets.items() if value]
+            shown["curve"] = ", ".join(f"{level * c:.3g}" for c in self.curve[1])
         own = self.mean_correlation()
         if own is not None:
             size = "x".join(map(str, own.shape))
             down, right = self.neighbor_correlation()
-            parts.append(f"correlation={size}, {right:.2f} to the right, {down:.2f} down")
-        if self.uncertainty is not None:
-            parts.append(f"uncertainty={self.uncertainty:.2g}")
+            shown["correlation"] = f"{size}, {right:.2f} to the right, {down:.2f} down"
+        parts = [f"{name}={text}" for name, text in shown.items()] or ["sigma=0"]
         return f"NoiseModel({', '.join(parts)})"
 
 
@@ -424,7 +410,7 @@ def with_levels(noise: NoiseModel, image: Image) -> NoiseModel:
     return replace(noise, curve=None, sigma=sigma, levels=max(sigma) / power * factors)
 
 
-def _short(values: Sequence[float]) -> str:
+def _short(values: npt.NDArray[Any]) -> str:
     if len(values) > _MOST_SHOWN:
         return f"{min(values):.4g}..{max(values):.4g}"
     text = [f"{value:.4g}" for value in values]
