@@ -13,15 +13,16 @@ from scipy.linalg import solveh_banded
 
 from nnk_image.base.image import Floats, Image
 from nnk_image.noise.autocovariance import REACH, cut
-from nnk_image.noise.blocks import empty_pixels
+from nnk_image.noise.blocks import constant_pixels, empty_pixels, is_drawing
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 
 _TO_DEVIATION = 1.4826  # standard deviation of normal values over the median of their magnitudes
 _LEAST_ROWS = 32  # rows, or columns, that an estimate needs
 _LEAST_PIXELS = 16  # of a row that an estimate needs: the median of a few dots is one of them
-_MOST_SECOND_CORRELATION = 5.0
-"""Limit of the correlation of row differences two rows apart, times the root of their number.
-For independent offsets it is 0, but for chance. In interlaced video, for instance, it is larger."""
+_FARTHEST, _MOST_CORRELATION = 20, 5.0
+"""Limit of the correlation of row differences 2 to 20 rows apart, times the root of their number.
+For independent offsets it is 0, but for chance. In interlaced video and lines of text it is larger.
+"""
 
 _SPREAD_PIXELS = 2**18  # about how many of a channel show the spread of the differences
 
@@ -37,7 +38,8 @@ _LEAST_CHANGE = 0.2  # of the image from row to row, relative to the deviation o
 def row_column_levels(image: Image) -> tuple[float, float]:
     """Estimate the standard deviations of row and of column offsets; 0 where there are none."""
     unit = image.half_range
-    if unit == 0:
+    valid = np.full(image.shape, True) if image.valid is None else image.valid
+    if unit == 0 or is_drawing(image.pixels, constant_pixels(image.pixels) & valid, valid):
         return 0.0, 0.0
     # Divided, so that squares do not overflow.
     channels = np.moveaxis(image.pixels, -1, 0) / np.float64(unit)
@@ -140,11 +142,11 @@ def _level(channels, valid):
     medians = np.clip(medians, -limit, limit)
     medians -= medians.mean(axis=1, keepdims=True)
     variance = (medians**2).mean()
-    first = (medians[:, 1:] * medians[:, :-1]).mean()
-    second = (medians[:, 2:] * medians[:, :-2]).mean()
+    apart = range(1, _FARTHEST + 1)
+    first, *others = ((medians[:, n:] * medians[:, :-n]).mean() for n in apart)
     white = error.mean() / 2
-    chance = _MOST_SECOND_CORRELATION / np.sqrt(medians.shape[1])
-    if -first < _CERTAIN * white or abs(second) > chance * variance or variance == 0:
+    chance = _MOST_CORRELATION / np.sqrt(medians.shape[1])
+    if -first < _CERTAIN * white or np.abs(others).max() > chance * variance or variance == 0:
         return 0.0
     level = float(np.sqrt(-first - white))
     if level < LEAST_NOISE:  # rounding errors
