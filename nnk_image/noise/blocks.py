@@ -110,11 +110,10 @@ def is_drawing(pixels, constant, valid):
 def coefficients_of_blocks(channels, usable, constant, dark):
     """Return the (n, C, frequencies) coefficients of usable blocks, and their (n,) brightnesses.
 
-    The coefficients are those of the opponent channels of `cosine_matrix`. `channels` holds the (C,
-    H, W) channels of the image, `usable` (H, W) shares of the channels that are neither masked nor
-    clipped at white, `constant` (H, W) bools: pixels of constant areas, and `dark` (C, H, W) shares
-    of pixels clipped at black. There, noise is often strongest; the coefficients are raised by as
-    much as clipping has weakened it.
+    The coefficients are those of the opponent channels of `cosine_matrix`. `channels` is (C, H, W),
+    `usable` (H, W) shares of the channels that are neither masked nor clipped at white, `constant`
+    (H, W) bools: pixels of constant areas, and `dark` (C, H, W) shares of pixels clipped at black,
+    where the coefficients are raised by as much as clipping has weakened the noise.
     """
     area = usable[~constant].sum()
     step = next((n for n in _STEPS if area >= _ENOUGH_BLOCKS * n**2), _STEPS[-1])

@@ -46,10 +46,9 @@ def estimate_noise(
     """Estimate the kind and the level of the noise of an image.
 
     By default, the kind is estimated too: whether the noise of neighboring pixels is correlated,
-    whether it depends on the brightness, and whether rows or columns have offsets. Counts of
-    photons, of any number of channels, are recognized by a variance that equals their mean, if they
-    are few. Other noise of a grayscale image whose variance grows linearly with the brightness is
-    modeled as Poisson (shot) noise too.
+    whether it depends on the brightness, and whether rows or columns have offsets. Small counts of
+    photons, and grayscale images whose variance grows linearly with the brightness, get a model of
+    Poisson (shot) noise.
 
     Parameters
     ----------
@@ -98,28 +97,10 @@ def estimate_noise(
     -----
     The noise is measured in the flattest blocks of the image. Variation that all of them share
     counts as noise, unless it looks like texture. Isolated pixels, such as hot ones, and pixels
-    without data, such as a border of zeros far from all other values, do not count.
-    Fine texture that covers the whole image cannot be distinguished from noise with certainty. In
-    such cases, specify `kind`, or check the result of denoising with `check_residual`.
-
-    References
-    ----------
-    R. A. Fisher, "The significance of deviations from expectation in a Poisson series", Biometrics
-    6 (1950): the variance of counts over their mean.
-
-    A. Foi, M. Trimeche, V. Katkovnik, K. Egiazarian, "Practical Poissonian-Gaussian noise modeling
-    and fitting for single-image raw-data", IEEE Transactions on Image Processing 17 (2008): a line
-    through the variances at all brightnesses.
-
-    N. Ponomarenko, V. Lukin, M. Zriakhov, A. Kaarna, J. Astola, "An automatic approach to lossy
-    compression of AVIRIS images", IGARSS 2007: noise from the cosine coefficients of quiet blocks.
-
-    K. Pearson, "Mathematical contributions to the theory of evolution, XIX", Philosophical
-    Transactions A 216 (1916): the least kurtosis is that of two values, as text has.
-
-    G. Chen, F. Zhu, P. A. Heng, "An efficient statistical method for image noise level estimation",
-    ICCV 2015: texture is in few directions, whose removal makes mean and median of the variances
-    equal.
+    without data, such as a border of zeros far from all other values, do not count. Fine texture
+    that covers the whole image cannot be distinguished from noise with certainty. In such cases,
+    specify `kind`, or check the result of denoising with `check_residual`. The steps of the
+    estimate and their sources are in docs/estimation.md.
 
     Examples
     --------

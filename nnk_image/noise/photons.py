@@ -1,8 +1,8 @@
 """Counts of photons, or of other single events, recognized by a variance that equals their mean.
 
 Where the light is the same on two neighboring pixels, the expected square of the difference of
-their counts is the expected sum of the counts, however few they are (R. A. Fisher, see
-`estimate_noise`). Structure adds to the squares, but little where counts are few.
+their counts is the expected sum of the counts, however few they are (Fisher 1950, see
+docs/estimation.md). Structure adds to the squares, but little where counts are few.
 """
 
 from typing import Any

@@ -283,9 +283,8 @@ def _turns(variances: Floats) -> float:
 def _two_values(luminance: Floats, bins: list[Any], variances: Floats, spectrum: Floats) -> float:
     """Return how clearly the luminance has two values in a quarter of the bins, at most 1.
 
-    The kurtosis of two values is their squared skewness plus 1, which is the least of any
-    distribution (Pearson 1916). That of Gaussian and Poisson noise is 2 above it, that of clipped
-    noise hardly less. The lack is multiplied by the level: for as much black as white, both are 1.
+    The kurtosis of two values is their squared skewness plus 1, the least of any distribution
+    (Pearson 1916); that of noise is about 2 above it. What it lacks is multiplied by the level.
     Strong white noise that is clipped at both ends has almost two values too, but a flat spectrum.
     """
     found = []
@@ -400,11 +399,10 @@ def _elasticity(whitened: Floats) -> Floats:
 def _noise_share(whitened: Floats, luminance: Floats, directions: list[Floats]) -> float:
     """Return the `noise_share` of flat blocks.
 
-    `whitened` is `luminance` over the root of its spectrum; `directions` are those of white noise.
-    White noise alone has the same energy in these directions as in the other part, and texture
-    makes both grow together. So a line is fitted to the energies of the blocks, and the energy of
-    the noise is where both are equal. That of noise in the other part varies too, which makes the
-    line seem less steep than it is: this variance is subtracted.
+    `whitened` is `luminance` over the root of its spectrum. White noise alone has the same energy
+    in its `directions` as in the other part, and texture makes both grow together. So the noise is
+    where both are equal on a line through the energies. The energy of noise in the other part
+    varies too; without subtracting this variance, the line would be too flat.
     """
     moments = []
     for part, white in zip(PARTS, directions, strict=True):

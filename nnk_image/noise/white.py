@@ -63,11 +63,10 @@ def possible_texture(scale: Scale) -> Floats:
 def most_luminance(scale: Scale) -> Floats:
     """Return (B,) bounds on the variance of the luminance noise, given that of the chroma.
 
-    Noise that is independent in all channels has the same mean variance in the luminance and in
-    the chroma. Cameras and JPEG smooth the colors more than the luminance, if at all, which leaves
-    little white noise there. Linear smoothing to a share c of white noise lowers the variance at
-    most by c; the square allows for noise reduction that does more. There is no bound if the
-    chroma's white noise is weak, or if channels share theirs (tinted pictures).
+    Independent noise has the same mean variance in the luminance and in the chroma. Cameras and
+    JPEG smooth the chroma more: a share c of white noise is left, and its variance is at least c^2
+    of what it was. There is no bound if the chroma's white noise is weak, or if channels share
+    theirs (tinted pictures).
     """
     unlimited = np.full(len(scale.brightness), np.inf)
     if len(scale.levels) == 1:
