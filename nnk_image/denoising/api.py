@@ -225,7 +225,7 @@ def _without_estimated_noise(
     if checked_residual(image, pixels, noise, even=not clear).is_noise:
         return noise, pixels
     if noise.correlation is not None:
-        noise, _ = estimated_noise(image, "white")
+        noise, _ = estimated_noise(image, correlated=False)
         pixels = without(noise)
         check = checked_residual(image, pixels, noise)
         # Texture was removed before, so `structure` would fail again: the kurtosis decides.

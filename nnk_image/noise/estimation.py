@@ -127,17 +127,19 @@ def estimate_noise(
     return estimated_noise(checked, kind)[0]
 
 
-def estimated_noise(image: Image, kind: str | None = None) -> tuple[NoiseModel, float]:
-    """Estimate the noise of a checked image, and the factor of its correlated part.
+def estimated_noise(
+    image: Image, kind: str | None = None, correlated: bool = True
+) -> tuple[NoiseModel, float]:
+    """Estimate the noise of a checked image, without the correlated part unless `correlated`.
 
-    This factor is small if that part may be texture.
+    The second value is the factor by which that part is multiplied: small if it may be texture.
     """
     part, places, constant = _distinct_channels(image)
     if part is image:
-        return _estimated(image, kind)
+        return _estimated(image, kind, correlated)
     if part is None:
         return NoiseModel([0.0] * image.channels), 0.0
-    model, weight = _estimated(part, kind)
+    model, weight = _estimated(part, kind, correlated)
     return _for_all_channels(model, places, constant), weight
 
 
@@ -180,13 +182,13 @@ def _for_all_channels(model: NoiseModel, places: list[int], constant: list[float
     return replace(model, **own)
 
 
-def _estimated(image: Image, kind: str | None) -> tuple[NoiseModel, float]:
+def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseModel, float]:
     """Estimate the noise of an image whose channels differ and are not constant."""
     last, axis = len(image.shape) - 3, _axis_of_slices(image.shape)
     if axis > last:
         valid = None if image.valid is None else np.moveaxis(image.valid, axis, last)
         turned = replace(image, pixels=np.moveaxis(image.pixels, axis, last), valid=valid)
-        found, weight = _estimated(turned, kind)
+        found, weight = _estimated(turned, kind, correlated)
         within = found.mean_correlation()  # of all channels: that of volumes has no joint one
         if within is not None:
             within = within if within.ndim == 3 else within[None]
@@ -208,9 +210,10 @@ def _estimated(image: Image, kind: str | None) -> tuple[NoiseModel, float]:
     weight = 0.0
     if kind == "correlated":
         weight = MOST
-    elif kind is None:
+    elif kind is None and correlated:
         weight = correlated_trust(scales)
-    across = correlation_across_slices(image) if kind in (None, "correlated") else None
+    with_correlation = correlated and kind in (None, "correlated")
+    across = correlation_across_slices(image) if with_correlation else None
     negligible = NEGLIGIBLE_IN_VOLUMES if is_volume and across is None else NEGLIGIBLE
     model = model_of(scales, plane, weight, kind, negligible)
     model = replace(model, rows=rows, columns=columns)
