@@ -241,17 +241,6 @@ def test_kstar_minimizes_its_bound(ratio):
         assert (gradient >= bound - 1e-9).all()
 
 
-@pytest.mark.parametrize("far", [1e6, 1e9])
-def test_kstar_weights_depend_only_on_differences_of_distances(far):
-    steps = 0.25 * np.arange(12)[:, None]
-    near, away = (
-        nnk_neighbors(x, 12, queries=[[0.0]], method="kstar").to_csr().toarray()
-        for x in (1 + steps, far + steps)
-    )
-    assert np.count_nonzero(near) > 3
-    np.testing.assert_allclose(away, near, atol=1e-6)
-
-
 def test_lnp_weights_are_sparse_and_reconstruct_the_points():
     found = nnk_neighbors(ROLL, 12, method="lnp")
     W = found.to_csr()
@@ -325,9 +314,10 @@ def test_dissimilar_and_zero_points_are_isolated():
         (lambda: nnk_neighbors(ROLL[:5], 30, queries=ROLL), "there are 5 points; all are"),
         (lambda: nnk_neighbors(ROLL[:1], 1, sigma=1.0), "there are 0 other points"),
         (lambda: nnk_graph(np.ones((9, 2)), 3), "sigma is 0"),
+        (lambda: nnk_graph(ROLL, 3, sigma=1.0, method_params={"l1": 1}), "a smaller l1 or tol"),
     ],
 )
-def test_few_points_and_equal_points_warn_once(call, message):
+def test_few_points_equal_points_and_graphs_without_edges_warn_once(call, message):
     with pytest.warns(UserWarning, match=message) as caught:
         call()
     assert [warning.filename for warning in caught] == [__file__]
@@ -344,18 +334,6 @@ def test_threads_do_not_change_a_bit(monkeypatch, method):
             np.testing.assert_array_equal(getattr(a, part), getattr(b, part))
 
 
-def test_dtype_of_the_points_does_not_matter(tmp_path):
-    """The fuzzer (tests/fuzz/differential.py) tries other memory layouts and byte orders."""
-    points = np.round(ROLL * 64) / 64  # the same numbers in every type
-    np.save(tmp_path / "points.npy", points)
-    mapped = np.load(tmp_path / "points.npy", mmap_mode="r")
-    expected = nnk_graph(points, 10)
-    for same in (points.astype("f4"), points.astype(np.longdouble), mapped, points.tolist()):
-        assert abs(nnk_graph(same, 10) - expected).max() < 1e-13
-    integers = np.round(ROLL).astype(np.int16)
-    assert abs(nnk_graph(integers, 10) - nnk_graph(integers.astype(float), 10)).max() == 0
-
-
 BAD = [
     ({"X": [1.0, 2]}, ValueError, "reshape.* for one point"),
     ({"X": np.zeros((0, 2))}, ValueError, "is empty; give at least one point"),
@@ -367,36 +345,22 @@ BAD = [
         ValueError,
         "0 on its diagonal.*do not set the diagonal of similarities to 0",
     ),
-    ({"X": [[1j]]}, TypeError, "real numbers"),
     ({"X": [[0.0], [np.nan], [np.inf]]}, ValueError, "2 of 3 numbers.*row 1"),
     ({"X": np.ma.masked_less([[0.0], [1.0], [2.0]], 1)}, ValueError, "1 of 3 numbers.*row 0"),
     ({"X": [[0.0], [1e200]]}, ValueError, "overflow"),
     ({"n_neighbors": 0}, ValueError, "n_neighbors=0"),
-    ({"n_neighbors": 2.5}, TypeError, "integer"),
-    ({"kernel": None}, TypeError, "name of a kernel or a function, not None"),
     ({"kernel_params": {"degree": 2}}, ValueError, "no parameter 'degree'"),
     ({"kernel": "precomputed"}, ValueError, "square"),
     ({"kernel": "precomputed", "X": np.arange(9.0).reshape(3, 3)}, ValueError, "symmetric"),
     ({"kernel": lambda a, b: np.zeros(3)}, ValueError, "returned shape"),
     ({"kernel": lambda a, b: np.full((len(a), len(b)), np.nan)}, ValueError, "not finite"),
-    ({"kernel": lambda a, b: np.ma.masked_less(a @ b.T, 0)}, ValueError, "not finite"),
-    ({"kernel": lambda a, b: 1j * (a @ b.T)}, TypeError, "real numbers, not complex128"),
-    ({"kernel_params": ["gamma"]}, TypeError, "kernel_params must be a dictionary"),
-    ({"method_params": "l1"}, TypeError, "method_params must be a dictionary .*, not 'l1'"),
     ({"sigma": "mean"}, ValueError, "sigma='mean' is unknown; choose one of 'kth'"),
     ({"sigma": 0}, ValueError, "sigma=0 must be positive"),
-    ({"sigma": None}, TypeError, "sigma must be"),
     ({"method": "lnp", "kernel": "linear"}, ValueError, "uses distances"),
     ({"method": "lnp", "kernel": "lle"}, ValueError, "no kernel; use kernel='gaussian', which it"),
-    ({"method": "kstar", "kernel": "laplacian"}, ValueError, "no kernel; use kernel='gaussian'"),
     ({"method": "mp", "kernel": lambda a, b: a @ b.T}, ValueError, "precomputed"),
     ({"method_params": {"l1": -1}}, ValueError, "l1=-1"),
-    ({"method_params": {"l1": 0.1}, "kernel": "lle"}, ValueError, "not for kernel='lle'"),
-    ({"method_params": {"l1": 0.1}, "method": "knn"}, ValueError, "l1 is for method='nnk'"),
     ({"method_params": SHARE, "kernel": lambda a, b: a @ b.T}, ValueError, "works only with"),
-    ({"method_params": {"tol": "small"}}, TypeError, "tol must be"),
-    ({"method_params": {"l2": 1}}, ValueError, "no option 'l2'; it takes l1, tol"),
-    ({"n_jobs": 0}, ValueError, "n_jobs=0"),
 ]
 
 
@@ -407,23 +371,6 @@ def test_invalid_input_is_refused(options, error, text):
         nnk_neighbors(**options)
     with pytest.raises(error, match=text):
         nnk_graph(**options)
-
-
-@pytest.mark.parametrize("kernel", ["gaussian", "laplacian"])
-@pytest.mark.parametrize(
-    ("scale", "options", "message"),
-    [
-        (1, {"sigma": 1e-3}, r"all similarities are 0.*larger sigma than 0.001"),
-        (1e148, {"sigma": 1e-140}, "larger sigma than 1e-140"),
-        (1, {"sigma": 1.0, "method_params": {"l1": 1}}, "no point has a .* a smaller l1 or tol"),
-        (1, {"sigma": 1.0, "method_params": {"tol": 10}}, "no point has a .* a smaller l1 or tol"),
-    ],
-)
-def test_graphs_without_edges_warn(kernel, scale, options, message):
-    points = scale * np.arange(20.0).reshape(-1, 1)
-    with pytest.warns(UserWarning, match=message) as found:
-        assert nnk_graph(points, 2, kernel=kernel, **options).nnz == 0
-    assert [warning.filename for warning in found] == [__file__]
 
 
 @pytest.mark.parametrize(
@@ -483,16 +430,6 @@ def test_indefinite_kernels_warn():
         found = nnk_neighbors(matrix, 15, kernel="precomputed")
     assert found.residual.max() > 1
     assert warned[0].filename == __file__
-
-
-def test_the_most_similar_points_by_the_shifted_cosine_are_candidates():
-    """A point at the origin has similarity 0, less than that of points in opposite directions."""
-    points = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.1], [-1.0, -0.2]])
-    found = nnk_neighbors(points, 2, kernel="shifted_cosine", method="knn")
-    np.testing.assert_array_equal(found.neighbors(1)[0], [2, 3])
-    cosine = points[2:] @ points[1] / np.linalg.norm(points[2:], axis=1)
-    np.testing.assert_allclose(found.neighbors(1)[1], (1 + cosine) / 2)
-    np.testing.assert_array_equal(found.neighbors(0)[0], [])
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "cosine"])

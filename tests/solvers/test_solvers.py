@@ -87,7 +87,7 @@ def close(found, best):
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(17))
 def test_smooth_matches_the_dense_minimum(seed, case):
     problem = Random(seed, case=case)
     x = smooth(problem.graph, problem.y, problem.strength, known=problem.known, tol=1e-10)
@@ -97,7 +97,7 @@ def test_smooth_matches_the_dense_minimum(seed, case):
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(17))
 def test_gglr_matches_the_dense_minimum(seed, case):
     """The minimum may not be unique, so the objectives are compared."""
     problem = Random(seed, case=case)
@@ -114,7 +114,7 @@ def test_gglr_matches_the_dense_minimum(seed, case):
     close(problem.objective(found, form), problem.objective(problem.dense(form), form))
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", range(17))
 def test_total_variation_matches_bounded_least_squares(seed):
     problem = Random(seed)
     x, info = total_variation(
@@ -268,21 +268,9 @@ def test_warm_start_of_a_larger_strength_or_other_weights(solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize(("dtype", "exponent"), [(float, 1000), (float, -1000), ("f4", -120)])
-def test_signals_in_any_units(solver, dtype, exponent):
-    unit, strength = 2.0**exponent, 2.0
-    options = {"max_iterations": 100, "return_info": True}
-    x, info = solver(GRAPH, NOISY.astype(dtype), strength, **options)
-    strength *= unit if solver is total_variation else 1
-    scaled, other = solver(GRAPH, NOISY.astype(dtype) * unit, strength, **options)
-    np.testing.assert_array_equal(scaled, x * unit)
-    assert (other.iterations, other.error) == (info.iterations, info.error)
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("fixed", [False, True])
-@pytest.mark.parametrize("exponent", [-120, -40, 40, 120])
-def test_units_of_weights_and_of_partly_known_signals(solver, fixed, exponent):
+@pytest.mark.parametrize("exponent", [-40, 40])
+def test_units_of_weights_and_signals(solver, fixed, exponent):
     """Scaling by powers of 2 changes nothing; total variation once did not converge."""
     options = {"known": HALF.ravel(), "max_iterations": 50, "return_info": True}
     options |= places_for(solver, GRAPH.positions())
@@ -290,11 +278,11 @@ def test_units_of_weights_and_of_partly_known_signals(solver, fixed, exponent):
     with warnings.catch_warnings(action="ignore"):  # about too few iterations
         x, info = solver(GRAPH.adjacency, NOISY.ravel(), strength, **options)
         other, again = solver(GRAPH.adjacency * unit, NOISY.ravel(), strength / unit, **options)
-        moved, _ = solver(GRAPH.adjacency, NOISY.ravel() * unit, 0, **options)
+        strength *= unit if solver is total_variation else 1
+        moved, _ = solver(GRAPH.adjacency, NOISY.ravel() * unit, strength, **options)
     np.testing.assert_array_equal(other, x)
     assert (again.iterations, again.error) == (info.iterations, info.error)
-    if fixed:
-        np.testing.assert_array_equal(moved, x * unit)
+    np.testing.assert_array_equal(moved, x * unit)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -363,16 +351,6 @@ def test_total_variation_without_any_variation(strength):
     np.testing.assert_allclose(found, [0, 0, 0.2, 0.2, 0.4, 0.4], atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_tolerance_below_rounding_does_no_harm(seed):
-    """Steps once continued after the residual had vanished, with arbitrary results."""
-    problem = Random(seed)
-    signal, graph = problem.y.astype(np.float32), problem.graph.astype(np.float32) * 0.01
-    exact = smooth(problem.graph * 0.01, problem.y, 0.01, tol=1e-12)
-    found = smooth(graph, signal, 0.01, tol=1e-12)
-    np.testing.assert_allclose(found, exact, atol=1e-4)
-
-
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_start_of_another_graph_and_masked_values_are_refused(solver):
     _, info = solver(GRAPH, NOISY, 2.0, return_info=True)
@@ -431,6 +409,8 @@ def test_nodes_without_edges(solver):
         ({"start": np.zeros((4, 2))}, ValueError, "as many channels as the signal, 1, not 2"),
         ({"start": [0, 0, np.nan, 0]}, ValueError, "start must be finite .* not at node 2"),
         ({"graph": ["edge"]}, TypeError, "list"),
+        ({"strength": 1e300, "signal": [1e-310, 3e-310, 0, 0]}, ValueError, "too large to compute"),
+        ({"coordinates": [[np.nan]] * 4}, (TypeError, ValueError), "coordinates"),  # of gglr only
     ],
 )
 def test_bad_input_is_refused(solver, change, error, message):
@@ -439,17 +419,6 @@ def test_bad_input_is_refused(solver, change, error, message):
         arguments["coordinates"] = np.zeros((4, 2))
     with pytest.raises(error, match=message):
         solver(**arguments | change)
-
-
-@pytest.mark.parametrize("solver", [smooth, gglr])
-@pytest.mark.parametrize("change", [{"start": 1e300}, {"strength": 1e300}, {"weights": 1e300}])
-def test_numbers_whose_squares_overflow_are_refused(solver, change):
-    """Such numbers once made the solvers run forever, or gave values out of range."""
-    options = {"start": NOISY.ravel() * change.get("start", 1.0), "max_iterations": 20}
-    options |= places_for(solver, GRAPH.positions())
-    matrix = GRAPH.adjacency * change.get("weights", 1.0)
-    with pytest.raises(ValueError, match="too large to compute with in float64"):
-        solver(matrix, NOISY.ravel(), change.get("strength", 1.0), **options)
 
 
 @pytest.mark.parametrize("solver", [smooth, gglr])
@@ -462,27 +431,6 @@ def test_result_limited_by_rounding_is_warned_about(solver, dtype, strength, cur
     graph = nnk_image.image_graph(noisy, sigma_f=40)
     with pytest.warns(UserWarning, match=f"rounding stopped .* smaller strength or .*{cure}"):
         solver(graph, noisy, strength, max_iterations=100_000)
-
-
-def test_strengths_that_do_not_fit_the_signal_are_refused():
-    graph, known = grid_graph((2, 2)), np.array([True, True, False, False])
-    with pytest.raises(ValueError, match="too large to compute with"):
-        total_variation(graph, [1e-310, 3e-310, 0, 0], 0.1)
-    found = total_variation(graph, [1.0, 3, 0, 0], 1e-320, known=known)
-    np.testing.assert_array_equal(found[known], [1, 3])
-    assert np.isfinite(found).all()
-
-
-@pytest.mark.parametrize(
-    "coordinates",
-    [
-        *(None, np.zeros(4), np.zeros((4, 9)), np.full((4, 1), np.nan), [[1e99]] * 4),
-        np.ma.array(np.zeros((4, 1)), mask=[[0], [0], [0], [1]]),
-    ],
-)
-def test_gglr_needs_valid_coordinates(coordinates):
-    with pytest.raises(ValueError, match="coordinates"):
-        gglr(grid_graph((2, 2)), np.zeros(4), 1.0, coordinates=coordinates)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
