@@ -6,7 +6,6 @@ import golden_neighbors
 import numpy as np
 import pytest
 from sklearn import datasets
-from sklearn.cluster import SpectralClustering
 
 from nnk_image.learning import (
     label_propagation,
@@ -147,19 +146,6 @@ def test_a_trefoil_knot_is_recognized_as_a_curve():
     near_X, near_Y = (nnk_neighbors(P, n_neighbors=10, method="lnp") for P in (X, Y))
     assert nalac(X, Y, near_X, near_Y) > 0.8
     assert nalac(X, Y, near_X, near_Y, soft=True) > 0.9
-
-
-def test_two_knots_are_two_clusters():
-    t = np.linspace(0, 2 * np.pi, 200, endpoint=False)
-    above = knot(t) + np.array([0, 0, 3])
-    X = lifted(np.concatenate([knot(t), above]))
-    for k in (3, 10):
-        graph = nnk_graph(X, k, method="lnp", symmetrize="max")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the graph is disconnected, as intended
-            clusters = SpectralClustering(2, affinity="precomputed", random_state=0)
-            found = clusters.fit_predict(graph)
-        np.testing.assert_array_equal(found == found[0], np.arange(400) < 200)
 
 
 # --- manifold metrics --------------------------------------------------------------------

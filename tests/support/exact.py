@@ -1,7 +1,13 @@
-"""Exact NNK weights of a pixel, computed by scipy."""
+"""Exact NNK weights, computed by scipy."""
 
 import numpy as np
 from scipy.optimize import nnls
+
+
+def nnls_weights(K, b):
+    """Return the NNK weights for a kernel matrix and the similarities of a query."""
+    lower = np.linalg.cholesky(K)
+    return nnls(lower.T, np.linalg.solve(lower, b), maxiter=100 * len(b) + 100)[0]
 
 
 def kernel_by_nnls(graph, image, node):
@@ -13,6 +19,5 @@ def kernel_by_nnls(graph, image, node):
     levels = image.reshape(graph.n_nodes, -1)[nodes].astype(float) / graph.sigma_f
     features = np.column_stack([features, levels])
     kernel = np.exp(-((features[:, None] - features[None]) ** 2).sum(-1) / 2)
-    lower = np.linalg.cholesky(kernel[:-1, :-1])
-    theta = nnls(lower.T, np.linalg.solve(lower, kernel[:-1, -1]))[0]
+    theta = nnls_weights(kernel[:-1, :-1], kernel[:-1, -1])
     return dict(zip(candidates.tolist(), theta, strict=True))

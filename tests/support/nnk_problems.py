@@ -4,6 +4,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from exact import nnls_weights
 from scipy.linalg import LinAlgWarning
 from scipy.optimize import nnls
 from scipy.spatial.distance import cdist
@@ -41,16 +42,15 @@ class Problem:
 
     def by_scipy(self):
         """Return the solution of scipy's non-negative least squares."""
+        most = self.b.max()
         if self.condition < 1e10 and not self.duplicates:
-            lower = np.linalg.cholesky(self.K)
-            matrix, target = lower.T, np.linalg.solve(lower, self.b / self.b.max())
-        else:
-            values, vectors = np.linalg.eigh(self.whole)
-            root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
-            matrix, target = root[:, :-1], root[:, -1] / self.b.max()
+            return most * nnls_weights(self.K, self.b / most)
+        values, vectors = np.linalg.eigh(self.whole)
+        root = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LinAlgWarning)  # of scipy before 1.15
-            return self.b.max() * nnls(matrix, target, maxiter=100 * len(self.b) + 100)[0]
+            limit = 100 * len(self.b) + 100
+            return most * nnls(root[:, :-1], root[:, -1] / most, maxiter=limit)[0]
 
 
 def random_problem(rng):
