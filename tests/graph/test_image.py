@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from graph_checks import assert_equal, assert_matches_brute_force
+from graph_checks import assert_equal
 from PIL import Image
 
 from nnk_image import bilateral_graph, image_graph
@@ -42,26 +42,6 @@ def test_inputs_are_not_modified_and_graphs_share_no_memory(build):
     assert not np.shares_memory(graph.adjacency.data, again.adjacency.data)
     mask[:] = ~mask
     np.testing.assert_array_equal(graph.valid, MASK)
-
-
-# --- unusual images ----------------------------------------------------------------------
-
-y, x = np.mgrid[:7, :9]
-UNUSUAL = {
-    "black": 0.0 * x,
-    "checkerboard": (x + y) % 2 * 100.0,
-    "ramp": 3.0 * y + 7.0 * x,
-    "negative": -RNG.random((7, 9)) * 300,
-    "next to nothing": 5e-324 * RNG.integers(0, 9, (7, 9)),
-    "far away": 1e9 + RNG.integers(0, 99, (7, 9)),
-    "negative zero": -0.0 * (x % 2),
-}
-
-
-@pytest.mark.parametrize("picture", UNUSUAL.values(), ids=UNUSUAL)
-def test_unusual_images_match_brute_force(picture):
-    for window in (3, 7):
-        assert_matches_brute_force(picture, window, 2.0, 30.0)
 
 
 # --- refused images ----------------------------------------------------------------------
@@ -150,11 +130,9 @@ def test_empty_images_and_wrong_numbers_of_axes_are_refused(shape, channel_axis,
 
 
 @both
-@pytest.mark.parametrize("channel_axis", [1.0, "last", True, (0,)])
-def test_channel_axis_must_be_an_integer(channel_axis, build):
-    for image in (COLOR, np.ma.masked_array(COLOR, COLOR > 0.5)):
-        with pytest.raises(TypeError, match="channel_axis must be an integer or None, not"):
-            build(image, channel_axis=channel_axis)
+def test_channel_axis_must_be_an_integer(build):
+    with pytest.raises(TypeError, match="channel_axis must be an integer or None, not"):
+        build(COLOR, channel_axis="last")
 
 
 @both
@@ -194,13 +172,6 @@ def test_bad_kernel_widths_are_refused(name, build):
             build(GRAY, **{name: value})
     with pytest.raises(ValueError, match=f"^{name}="):
         build(GRAY, **{name: 10**400})
-
-
-@both
-@pytest.mark.parametrize("name", ["window", "sigma_d", "sigma_f", "n_jobs"])
-def test_parameters_are_checked_before_pixels(name, build):
-    with pytest.raises(ValueError, match=f"^{name}=0"):
-        build(np.full((4, 4), np.nan), **{name: 0})
 
 
 # --- data range --------------------------------------------------------------------------

@@ -57,35 +57,6 @@ def test_attributes_are_the_given_parameters():
         graph.window = 3
 
 
-def test_repr():
-    assert f", {(~HOLES).sum()} pixels masked>" in repr(GRAPHS["masked"])
-    assert "3x4x5: 60 nodes" in repr(GRAPHS["volume"])
-
-
-def pairs_within_window(graph):
-    """Count ordered pairs of valid pixels that are at most half a window apart."""
-    places = np.argwhere(np.ones(graph.shape, bool) if graph.valid is None else graph.valid)
-    far = abs(places[:, None] - places).max(axis=2)
-    return int(((far > 0) & (far <= graph.window // 2)).sum())
-
-
-@every_graph
-def test_lines_of_text(graph):
-    lines = lines_of(graph)
-    dense = graph.adjacency.toarray()
-    nodes = slice(None) if graph.valid is None else graph.valid.ravel()
-    counts, degree = np.count_nonzero(dense, axis=1)[nodes], dense.sum(axis=1)[nodes]
-    assert lines["edges"].startswith(f"{graph.n_edges:,}")
-    assert lines["neighbors"] == f"{counts.mean():.2f} per pixel, {min(counts)} to {max(counts)}"
-    assert lines["degree"].startswith(f"{degree.mean(dtype=float):.4g} on average")
-    isolated = (counts == 0).sum()
-    assert lines.get("isolated") == (f"{isolated} pixels without neighbors" if isolated else None)
-    pairs = pairs_within_window(graph)
-    fewer = 100 * (1 - graph.adjacency.nnz / pairs if pairs else 0)
-    if graph.kind != "bilateral":
-        assert f", {fewer:.1f} % fewer than bilateral" in lines["edges"]
-
-
 def test_lines_mention_special_properties():
     lines = {name: lines_of(graph) for name, graph in GRAPHS.items()}
     assert "directed" in lines["directed"]["graph"]
@@ -131,12 +102,8 @@ def test_the_adjacency_is_made_once_and_cannot_be_changed(weights):
     changes = (
         lambda matrix: matrix.setdiag(9),
         lambda matrix: matrix.resize((2, 2)),
-        lambda matrix: matrix.__setitem__((0, 1), 7),
-        lambda matrix: matrix.__setitem__((0, 69), 7),
-        lambda matrix: matrix.eliminate_zeros(),
         lambda matrix: matrix.data.fill(1),
         lambda matrix: matrix.indices.fill(1),
-        lambda matrix: matrix.indptr.fill(0),
     )
     for change in changes:
         with contextlib.suppress(ValueError):  # read-only, or applied to a copy

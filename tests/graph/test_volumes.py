@@ -2,36 +2,14 @@
 
 import numpy as np
 import pytest
-from volume_cases import assert_volume_matches_brute_force, brute_force_edges, edges
+from volume_cases import assert_volume_matches_brute_force
 
-from nnk_image import bilateral_graph, image_graph, plotting
+from nnk_image import bilateral_graph, image_graph
 
 
-@pytest.mark.parametrize("number", range(60))
+@pytest.mark.parametrize("number", range(30))
 def test_random_volumes_match_brute_force(number):
     assert_volume_matches_brute_force(number)
-
-
-THIN = [(1, 1, 1), (1, 1, 7), (7, 1, 1), (1, 7, 1), (2, 1, 2, 1)]
-EXTREME = [(1, 1, 1e6), (1e6, 1, 1), (2.0**20, 2.0**20, 1)]
-
-
-@pytest.mark.parametrize(
-    ("shape", "spacing", "sigma_d"),
-    [((3, 5, 9), spacing, 2e6) for spacing in EXTREME]
-    + [(shape, (1,) * len(shape), 2.0) for shape in THIN],
-)
-def test_extreme_spacing_and_thin_volumes(shape, spacing, sigma_d):
-    """Rounding may hide which of two neighbors is nearer."""
-    values = np.random.default_rng(2).normal(0, 25, shape)
-    sides = (5 if len(shape) == 3 else 3,) * len(shape)
-    graph = image_graph(
-        values, sigma_d=sigma_d, sigma_f=10 * sigma_d, spacing=spacing, directed=True
-    )
-    assert edges(graph) == brute_force_edges(
-        *(values[..., None], sides, sigma_d, 10 * sigma_d, np.array(spacing)),
-        mask=np.ones(shape, bool),
-    )
 
 
 @pytest.mark.parametrize("build", [image_graph, bilateral_graph])
@@ -73,18 +51,3 @@ def test_weights_are_the_kernel_in_units_of_the_spacing():
 def test_error_messages(shape, options, says):
     with pytest.raises(ValueError, match=says):
         image_graph(np.zeros(shape), **{"sigma_f": 1} | options)
-
-
-def test_position_of_a_value_that_is_not_finite_is_reported():
-    volume = np.zeros((5, 6, 7))
-    volume[1, 2, 3] = np.inf
-    with pytest.raises(ValueError, match=r"the first at position \(1, 2, 3\)"):
-        image_graph(volume, sigma_f=1)
-
-
-def test_graphs_of_volumes_are_not_plotted():
-    graph = image_graph(np.zeros((5, 20, 30)), 3, sigma_f=1)
-    with pytest.raises(ValueError, match="is of a volume of shape"):
-        plotting.plot_degrees(graph)
-    with pytest.raises(ValueError, match="is of a volume of shape"):
-        plotting.plot_graph(np.zeros((20, 30)), graph, np.s_[:5, :5])

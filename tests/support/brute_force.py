@@ -1,7 +1,7 @@
 """Image graphs by brute force: dense, slow, simple, and sharing no code with the library.
 
 Nodes are numbered row by row; all results are (N, N) arrays. Integer images are compared as
-integers, floating-point images in their own dtype.
+integers, floating-point images in their own dtype. With spacing, comparisons allow for rounding.
 """
 
 import numpy as np
@@ -9,10 +9,10 @@ import numpy as np
 
 def window_pairs(shape, window, valid=None):
     """True where j is another pixel of the window around i and both are valid."""
-    y, x = np.divmod(np.arange(shape[0] * shape[1]), shape[1])
-    distance = np.maximum(abs(y[:, None] - y), abs(x[:, None] - x))
-    valid = np.ones(len(y), bool) if valid is None else valid.ravel()
-    return (distance > 0) & (distance <= window // 2) & np.outer(valid, valid)
+    places = np.argwhere(np.ones(shape, bool))
+    steps = abs(places[:, None] - places)
+    near = (steps <= np.asarray(window) // 2).all(axis=2) & steps.any(axis=2)
+    return near if valid is None else near & np.outer(valid, valid)
 
 
 def log_kernel(image, sigma_d, sigma_f):
@@ -22,10 +22,10 @@ def log_kernel(image, sigma_d, sigma_f):
     return -_squares(positions) / (2 * sigma_d**2) - _squares(features) / (2 * sigma_f**2)
 
 
-def chosen(image, window, sigma_d, sigma_f, valid=None):
+def chosen(image, window, sigma_d, sigma_f, valid=None, spacing=None):
     """True where pixel i keeps neighbor j: Algorithm 4 before symmetrization."""
-    shape = image.shape[:2]
-    positions = np.argwhere(np.ones(shape, bool))
+    shape, slack = image.shape[: len(spacing or (1, 1))], 1e-9 if spacing else 0
+    positions = np.argwhere(np.ones(shape, bool)) * (spacing or 1)
     features = image.reshape(len(positions), -1)
     if features.dtype.kind in "bu":
         features = features.astype(np.int64)
@@ -34,11 +34,11 @@ def chosen(image, window, sigma_d, sigma_f, valid=None):
     for i, candidates in enumerate(window_pairs(shape, window, valid)):
         others = np.flatnonzero(candidates)
         offsets, differences = positions[others] - positions[i], features[others] - features[i]
-        kept[i, others[_survivors(offsets, differences, mu)]] = True
+        kept[i, others[_survivors(offsets, differences, mu, slack)]] = True
     return kept
 
 
-def _survivors(offsets, differences, mu):
+def _survivors(offsets, differences, mu, slack):
     """Return the positions of the candidates that no nearer surviving candidate prunes."""
     alive = np.ones(len(offsets), bool)
     for j in np.argsort((offsets**2).sum(axis=1)):
@@ -48,7 +48,7 @@ def _survivors(offsets, differences, mu):
         # Python's sum adds channel by channel, in this order.
         product = sum(((differences[j] - differences) * differences[j]).T)
         threshold = (mu * factor).astype(product.dtype if product.dtype.kind == "f" else float)
-        pruned = (factor >= 0) & (product <= threshold)
+        pruned = (factor >= -slack) & (product <= threshold + slack)
         pruned[j] = False
         alive &= ~pruned
     return np.flatnonzero(alive)
