@@ -304,6 +304,9 @@ def test_dissimilar_and_zero_points_are_isolated():
         assert graph[:, [1]].nnz == 0
     opposed = nnk_neighbors([[1.0, 0], [-1, 0.1], [0.5, 0.5]], n_neighbors=2, kernel="cosine")
     assert opposed.neighbors(0)[0].tolist() == [2]
+    points = [[0.0, 0], [1, 0], [-1, 0.1], [-1, -0.2]]
+    opposed = nnk_neighbors(points, 2, kernel="shifted_cosine", method="knn")
+    assert opposed.neighbors(1)[0].tolist() == [2, 3]  # not the point at the origin
 
 
 @pytest.mark.parametrize(
@@ -348,6 +351,7 @@ BAD = [
     ({"X": [[0.0], [np.nan], [np.inf]]}, ValueError, "2 of 3 numbers.*row 1"),
     ({"X": np.ma.masked_less([[0.0], [1.0], [2.0]], 1)}, ValueError, "1 of 3 numbers.*row 0"),
     ({"X": [[0.0], [1e200]]}, ValueError, "overflow"),
+    ({"X": 1e120 * ROLL, "kernel": "polynomial"}, ValueError, "similarities .* may reach"),
     ({"n_neighbors": 0}, ValueError, "n_neighbors=0"),
     ({"kernel_params": {"degree": 2}}, ValueError, "no parameter 'degree'"),
     ({"kernel": "precomputed"}, ValueError, "square"),

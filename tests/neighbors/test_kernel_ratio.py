@@ -50,8 +50,6 @@ def test_published_interval_fails_for_negative_similarities():
     """Theorem 2.3 divides by ``K_ij``, which is negative here."""
     candidates, query = np.array([[1.0, 0.5], [-0.5, 1.0 - 0.5]]), np.array([0.2, 1.0])
     K, b = candidates @ candidates.T, candidates @ query
-    assert K[0, 1] < 0 < b.min()
-    assert not K[0, 1] / K[1, 1] < b[0] / b[1] < K[0, 0] / K[0, 1]  # as published
     assert (nnk_weights(K, b) > 0).all()
     assert not kernel_ratio_test(K, b).any()
 
