@@ -1,17 +1,13 @@
 """Tests of matrix entries that are recomputed some rows at a time instead of being kept."""
 
 import copy
-import gc
 import tracemalloc
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from copies import through_read_only_buffers
 from laplacians import wavelets_of
-from pictures import progress_of
 
-from nnk_image import SpectralGraphWavelets, denoise, image_graph
 from nnk_image.graph.laplacian import KINDS
 from nnk_image.spectral import block_matrix
 from nnk_image.spectral.chebyshev import GridRecurrence
@@ -58,11 +54,6 @@ def test_recomputed_entries_give_the_same_bits_as_kept_ones(kind, shape, dtype, 
             np.testing.assert_array_equal(found, expected)
 
 
-def test_progress_ends_at_its_total(no_entries_kept):
-    image = noisy((400, 30))
-    progress_of(lambda progress: denoise(image, 6, method="sgw", progress=progress))
-
-
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, through_read_only_buffers])
 def test_copy_recomputes_the_same_entries(duplicate, no_entries_kept):
     image = noisy((300, 40))
@@ -71,41 +62,6 @@ def test_copy_recomputes_the_same_entries(duplicate, no_entries_kept):
     other = duplicate(wavelets)
     del wavelets
     np.testing.assert_array_equal(other.analyze(image), expected)
-
-
-def test_later_changes_of_the_matrix_do_not_matter(no_entries_kept):
-    image = noisy((50, 40))
-    graph = image_graph(image, 5, sigma_f=9)
-    with pytest.raises(ValueError, match="read-only"):
-        graph.adjacency.data[:] = 0
-    graph = replace(graph, edges=graph.adjacency.copy())
-    wavelets = SpectralGraphWavelets(graph)
-    expected = wavelets.analyze(image)
-    weights = graph.adjacency.data
-    weights.flags.writeable = True
-    weights[:] = 0
-    np.testing.assert_array_equal(wavelets.analyze(image), expected)
-
-
-@pytest.mark.parametrize("keep", [False, True])
-def test_memory_of_results_is_freed_immediately(keep, monkeypatch):
-    if not keep:
-        keep_no_entries(monkeypatch)
-    image = noisy((1000, 40))
-    wavelets = wavelets_of(image, 7, sigma_f=9)
-    wavelets.analyze(image)
-    gc.disable()
-    tracemalloc.start()
-    try:
-        before, _ = tracemalloc.get_traced_memory()
-        for n_jobs in (1, 2):
-            wavelets.n_jobs = n_jobs
-            wavelets.analyze(image)
-        after, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-        gc.enable()
-    assert after - before < image.nbytes
 
 
 def peak_of_low_pass(image):

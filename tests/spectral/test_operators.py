@@ -8,7 +8,6 @@ from dense import graphs
 from hypothesis import given
 from hypothesis import strategies as st
 from laplacians import both_layouts, random_bank, random_graph, run, stored
-from pictures import assert_same_everywhere
 
 from nnk_image import SpectralGraphWavelets, bilateral_graph, image_graph
 from nnk_image.base.parallel import RowExecutor
@@ -103,40 +102,6 @@ def test_bits_do_not_depend_on_chunks(monkeypatch, window, dtype, kind, method):
         for operator, expected in zip(both_layouts(graph, kind, dtype), whole, strict=True):
             split = run(operator, method, values, coefficients, n_jobs)
             np.testing.assert_array_equal(split, expected)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("build", BUILDS)
-def test_bits_do_not_depend_on_the_simd_variant(build, dtype):
-    for width in (1, 3, 7, 8, 17, 20, 33):
-        graph = random_graph(19, width, 7, build, dtype=dtype)
-        values = np.random.default_rng(width).standard_normal((3, 19 * width))
-
-        def both_ways(_, graph=graph, values=values):
-            grids = [next(both_layouts(graph, kind, dtype)) for kind in KINDS]
-            bands = [run(grid, "analyze", values[0], random_bank(3, 13)) for grid in grids]
-            back = [run(grid, "synthesize", values, random_bank(3, 13)) for grid in grids]
-            return np.concatenate([*bands, back])
-
-        assert_same_everywhere(both_ways)
-
-
-@pytest.mark.parametrize("order", [0, 3])
-@pytest.mark.parametrize(("method", "lead"), [("analyze", ()), ("synthesize", (2,))])
-def test_inputs_are_not_modified_and_outputs_are_new(method, lead, order):
-    graph = random_graph(6, 7)
-    weights = graph.adjacency.data.copy()
-    for operator in both_layouts(graph, "random_walk"):
-        values = np.ones((*lead, *operator.shape))
-        with RowExecutor() as executor:
-            given = random_bank(2, order), operator.bound, executor
-            first = getattr(operator, method)(values, *given)
-            kept = first.copy()
-            getattr(operator, method)(2 * values, *given)
-        np.testing.assert_array_equal(first, kept)
-        assert not np.shares_memory(first, values)
-        assert (values == 1).all()
-    np.testing.assert_array_equal(graph.adjacency.data, weights)
 
 
 # --- dtypes and extreme weights ----------------------------------------------------------

@@ -1,12 +1,10 @@
-"""Tests of tiles of rows: their sizes, and the same bits for any order of the work."""
+"""Tests of tiles of rows: the same bits for any order of the work."""
 
 import itertools
 import time
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from laplacians import random_bank, run
 
 from nnk_image import image_graph
@@ -15,39 +13,8 @@ from nnk_image.graph.laplacian import KINDS
 from nnk_image.spectral import block_matrix, chebyshev, time_skewing
 from nnk_image.spectral.chebyshev import GridRecurrence
 from nnk_image.spectral.operator import LaplacianOperator
-from nnk_image.spectral.time_skewing import tile_boundaries
 
 METHODS = ("analyze", "synthesize")
-
-
-@given(
-    n_rows=st.integers(1, 3000),
-    radius=st.integers(1, 20),
-    n_orders=st.integers(1, 16),
-    n_threads=st.integers(1, 12),
-    heavy=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 10**4)), max_size=4),
-)
-def test_tiles_are_large_enough_for_their_overlap(n_rows, radius, n_orders, n_threads, heavy):
-    work = np.ones(n_rows)
-    for where, times in heavy:
-        work[int(where * (n_rows - 1))] += times
-    work = np.cumsum(work) / work.sum()
-    rows = tile_boundaries(work, radius, n_orders, n_threads)
-    head = (2 * n_orders + 1) * radius
-    assert len(rows) + 1 == max(1, min(n_threads, n_rows // head))
-    if rows:
-        assert rows[0] >= 2 * radius
-        assert rows[-1] + n_orders * radius <= n_rows - 2 * radius
-        assert (np.diff(rows) >= head).all()
-
-
-def test_tiles_share_the_work_of_all_orders_equally():
-    """The first tile grows from order to order; on average, its share is half."""
-    radius, n_orders = 5, 16
-    work = np.r_[np.full(500, 1.0), np.full(500, 3.0)]
-    (row,) = tile_boundaries(np.cumsum(work) / work.sum(), radius, n_orders, 2)
-    first = sum(work[: row + k * radius].sum() for k in range(1, n_orders + 1))
-    assert first / (n_orders * work.sum()) == pytest.approx(0.5, abs=0.01)
 
 
 class DirtyNumpy:
@@ -107,7 +74,7 @@ def assert_same_bits(request, monkeypatch, tiles):
     return check
 
 
-@pytest.mark.parametrize("order", range(1, 34))
+@pytest.mark.parametrize("order", [1, 2, 7, 8, 15, 16, 33])
 def test_same_bits_for_any_order_and_n_jobs(order, assert_same_bits, small_steps, tiles):
     assert_same_bits(Example(240, 20, 3), order, (1, 2, 3, 7))
     assert max(tiles) == 7

@@ -4,9 +4,8 @@ import dense
 import numpy as np
 import pytest
 from laplacians import both_layouts, random_bank, run, stored
-from pictures import progress_of
 
-from nnk_image import SpectralGraphWavelets, denoise, image_graph
+from nnk_image import SpectralGraphWavelets, image_graph
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS
 from nnk_image.spectral import time_skewing
@@ -86,9 +85,3 @@ def test_same_bits_for_any_order_threads_and_blocks(shape, window, dtype, simd, 
             np.testing.assert_array_equal(bands, results[0][0])
             np.testing.assert_array_equal(image, results[0][1])
     assert max(tiles) > 1
-
-
-@pytest.mark.parametrize("method", ["sgw", "fast"])
-def test_progress_of_volumes_ends_at_its_total(method):
-    volume = 50 * random_volume((12, 20, 30))
-    progress_of(lambda progress: denoise(volume, 10, method=method, progress=progress))

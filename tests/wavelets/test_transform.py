@@ -141,12 +141,11 @@ def test_results_match_the_chebyshev_filters_of_pygsp(name, order, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("order", [1, 6, 30])
 @pytest.mark.parametrize("name", [*FRAMES, *PAIRS])
-def test_reconstruction_is_perfect(name, order, kind):
+def test_reconstruction_is_perfect(name, kind):
     """Every design that is a frame is inverted, on NNK and bilateral graphs and on a matrix."""
     for graph in (small_graph(), small_graph().adjacency, small_graph(bilateral_graph)):
-        wavelets = SpectralGraphWavelets(graph, name, order=order, laplacian=kind)
+        wavelets = SpectralGraphWavelets(graph, name, order=6, laplacian=kind)
         signal = signal_for(wavelets)
         assert relative_error(wavelets.reconstruct(wavelets.analyze(signal)), signal) < 1e-10
 
@@ -264,13 +263,12 @@ def test_response_that_is_not_a_function_is_refused(response):
 
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, through_pickle, through_read_only_buffers])
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("filters", ["abspline", "simoncelli", np.exp, [np.cos, np.sinc]])
-def test_a_copy_gives_the_same_bits(filters, kind, duplicate):
+def test_a_copy_gives_the_same_bits(filters, duplicate):
     image = golden_data.image_float("camera")[:40, :27]
     graph = image_graph(image)
     for of, signal in ((graph, image), (graph.adjacency, image.ravel())):
-        wavelets = SpectralGraphWavelets(of, filters, laplacian=kind, order=12)
+        wavelets = SpectralGraphWavelets(of, filters, laplacian="random_walk", order=12)
         other = duplicate(wavelets)
         found, expected = other.analyze(signal), wavelets.analyze(signal)
         np.testing.assert_array_equal(found, expected)
