@@ -147,6 +147,15 @@ def test_scores_of_a_precomputed_kernel_need_its_diagonal(scale):
     assert_allclose(model.score_samples(X @ X.T), linear.score_samples(X), atol=1e-9)
 
 
+def test_kernel_matrix_in_blocks_gives_the_same_result(monkeypatch):
+    X = points()
+    whole = NNKMeans(5, random_state=0).fit(X)
+    monkeypatch.setattr("nnk_image.learning.gram._MOST_KEPT", 0)
+    monkeypatch.setattr("nnk_image.learning.gram._BLOCK", 7 * len(X))
+    blocks = NNKMeans(5, random_state=0).fit(X)
+    assert_allclose(blocks.inertia_history_, whole.inertia_history_, rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

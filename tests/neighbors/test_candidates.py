@@ -77,6 +77,13 @@ def test_estimators_do_not_search_among_the_rows_of_a_gram_matrix(estimator):
         nnk_neighbors(POINTS @ POINTS.T, K, kernel="precomputed", neighbors=estimator)
 
 
+@pytest.mark.parametrize("estimator", [NearestNeighbors(), GraphTransformer(K)])
+def test_unfitted_estimators_are_not_changed(estimator):
+    before = set(vars(estimator))
+    nnk_neighbors(POINTS, K, neighbors=estimator)
+    assert set(vars(estimator)) == before
+
+
 def searched(extra):
     """Return distances and indices of the candidates, and of some more."""
     return NearestNeighbors().fit(POINTS).kneighbors(POINTS, K + 1 + extra)

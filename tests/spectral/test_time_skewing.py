@@ -93,6 +93,11 @@ def test_same_bits_for_any_window_and_laplacian(
     assert max(tiles) == 4
 
 
+@pytest.mark.parametrize("height", [140, 170])
+def test_same_bits_if_few_rows_limit_the_number_of_tiles(height, assert_same_bits, small_steps):
+    assert_same_bits(Example(height, 20, 5), 20, [7])
+
+
 @pytest.mark.parametrize("n_jobs", [3, 7])
 def test_same_bits_if_the_work_is_in_few_rows(n_jobs, assert_same_bits, small_steps):
     valid = np.zeros((300, 40), bool)

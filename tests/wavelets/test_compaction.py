@@ -92,8 +92,12 @@ def assert_same(one, two):
         np.testing.assert_array_equal(energy, two.energy[name], strict=True)
 
 
-def test_shares_add_up():
-    result = energy_compaction(IMAGE, graphs_of(IMAGE))
+def test_shares_add_up_and_lmax_is_1_percent_above_the_largest_eigenvalue():
+    graphs = graphs_of(IMAGE)
+    result = energy_compaction(IMAGE, graphs)
+    for name, graph in graphs.items():
+        values, *_ = dense.spectrum(graph.adjacency.toarray(), "combinatorial")
+        assert result.lmax[name] == pytest.approx(1.01 * values[-1], rel=2e-3)
     assert result.reduction == 1 - result.n_edges["nnk"] / result.n_edges["bilateral"]
     for name, energy in result.energy.items():
         shares = energy / energy.sum(axis=1)[:, None]
