@@ -66,6 +66,16 @@ def test_sparse_points_give_the_same_results_as_dense_points(cls, iris, monkeypa
         sparse.fit(csr_array(X), y)
 
 
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_masked_values_are_refused_as_nan(cls, iris):
+    X, y = iris
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        cls().fit(np.ma.masked_less(X, 2), y)
+    if hasattr(cls, "predict") and cls is not NNKMeans:
+        with pytest.raises(ValueError, match="Input y contains NaN"):
+            cls().fit(X, np.ma.masked_equal(y, 2))
+
+
 @pytest.mark.parametrize("sigma", [1e-4, "local"])
 def test_a_too_small_sigma_warns(sigma, iris):
     X = np.unique(iris[0], axis=0)
