@@ -45,7 +45,6 @@ OF_POINTS = """
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("calls", "n_calls", "options"),
     [
