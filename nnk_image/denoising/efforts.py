@@ -43,6 +43,11 @@ class Effort:
     """Smooth the luminance of images on its NNK graph even if the noise is white."""
 
 
+_TWO_SEARCHES = (0.65, 0.35), (0.1, 0.0)
+
+# First estimates need about two members for each value of a patch, so that the covariance of a
+# group is not mostly chance. Later passes know the result better, and need fewer.
+#
 # Tiles begin at common multiples of all steps of a method: equal steps, or steps that divide each
 # other, allow small tiles.
 _IMAGES = {
@@ -56,36 +61,36 @@ _IMAGES = {
     "best": Effort(
         first=Grouping(5, 64, 7, 4),
         searches=(Grouping(5, 40, 24, 4), Grouping(7, 64, 24, 4)),
-        noise_left=((0.65, 0.35), (0.1, 0.0)),
+        noise_left=_TWO_SEARCHES,
         coarse_colors=Grouping(5, 64, 24, 4),
     ),
 }
 
 _VOLUMES = {
     "fast": Effort(
-        first=Grouping(4, 64, 5, 4),
-        searches=(Grouping(4, 56, 5, 4),) * 3,
-        noise_left=((0.6, 0.5), (0.4, 0.25), (0.1, 0.0)),
+        first=Grouping(4, 128, 5, 4),
+        searches=(Grouping(4, 56, 7, 4),) * 2,
+        noise_left=_TWO_SEARCHES,
         coarse_colors=Grouping(4, 48, 3, 4),
     ),
 }
 _VOLUMES["best"] = replace(
-    _VOLUMES["fast"], first=Grouping(4, 64, 6, 3), searches=(Grouping(4, 64, 6, 3),) * 3
+    _VOLUMES["fast"], first=Grouping(4, 128, 6, 3), searches=(Grouping(4, 64, 8, 3),) * 2
 )
 
 # Patches of side 4 would have 256 pixels on four axes: slow, and few others would be similar.
 _SEQUENCES_OF_VOLUMES = {
-    "fast": replace(
-        _VOLUMES["fast"],
-        first=Grouping(3, 64, 3, 3),
-        searches=(Grouping(3, 64, 3, 3),) * 3,
+    "fast": Effort(
+        first=Grouping(3, 160, 3, 3),
+        searches=(Grouping(3, 64, 4, 3),) * 2,
+        noise_left=_TWO_SEARCHES,
         coarse_colors=Grouping(3, 48, 3, 3),
     ),
 }
 _SEQUENCES_OF_VOLUMES["best"] = replace(
     _SEQUENCES_OF_VOLUMES["fast"],
-    first=Grouping(3, 64, 4, 3),
-    searches=(Grouping(3, 80, 4, 2),) * 3,
+    first=Grouping(3, 160, 4, 3),
+    searches=(Grouping(3, 80, 5, 2),) * 2,
 )
 
 

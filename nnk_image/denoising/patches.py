@@ -22,10 +22,6 @@ _LEAST_SIDE, _LEAST_SIDE_OF_VOLUMES = 32, 8
 """Shortest side, in pixels, of images and of volumes that are denoised at half size; smaller ones
 have too few patches there."""
 
-_SHARE_IN_VOLUMES = 0.2
-"""Factor of the weight of the half-size result in volumes. With 0.5, smooth volumes would gain 0.1
-to 0.5 dB, and volumes with texture would lose up to 0.2 dB."""
-
 _COARSE_COLORS = 0.5
 """The `coarseness` of the colors' noise above which they need no first estimate and only one pass
 after those at half size. With 0.3, up to 0.3 dB would be lost; photographs have 0.6 to 0.7."""
@@ -185,11 +181,13 @@ def _box_means(plane):
 
 
 def _merged(channels, half):
-    """Return channels merged with the denoised `half`, whose weight is its `coarseness`."""
-    if half is None:
+    """Return channels merged with the denoised `half`, whose weight is its `coarseness`.
+
+    Volumes are not: at full size they have many more similar patches than images.
+    """
+    if half is None or channels.ndim > 3:
         return channels
-    share = 1 if channels.ndim == 3 else _SHARE_IN_VOLUMES
-    return _corrected(channels, half, share * half.coarseness)
+    return _corrected(channels, half, half.coarseness)
 
 
 def _corrected(channels, half, weight=1):
