@@ -43,8 +43,6 @@ class Effort:
     """Smooth the luminance of images on its NNK graph even if the noise is white."""
 
 
-_TWO_SEARCHES = (0.65, 0.35), (0.1, 0.0)
-
 # First estimates need about two members for each value of a patch, so that the covariance of a
 # group is not mostly chance. Later passes know the result better, and need fewer.
 #
@@ -61,7 +59,7 @@ _IMAGES = {
     "best": Effort(
         first=Grouping(5, 64, 7, 4),
         searches=(Grouping(5, 40, 24, 4), Grouping(7, 64, 24, 4)),
-        noise_left=_TWO_SEARCHES,
+        noise_left=((0.65, 0.35), (0.1, 0.0)),
         coarse_colors=Grouping(5, 64, 24, 4),
     ),
 }
@@ -70,7 +68,7 @@ _VOLUMES = {
     "fast": Effort(
         first=Grouping(4, 128, 5, 4),
         searches=(Grouping(4, 56, 7, 4),) * 2,
-        noise_left=_TWO_SEARCHES,
+        noise_left=((0.65, 0.35), (0.2, 0.1, 0.0)),
         coarse_colors=Grouping(4, 48, 3, 4),
     ),
 }
@@ -80,10 +78,10 @@ _VOLUMES["best"] = replace(
 
 # Patches of side 4 would have 256 pixels on four axes: slow, and few others would be similar.
 _SEQUENCES_OF_VOLUMES = {
-    "fast": Effort(
+    "fast": replace(
+        _VOLUMES["fast"],
         first=Grouping(3, 160, 3, 3),
         searches=(Grouping(3, 64, 4, 3),) * 2,
-        noise_left=_TWO_SEARCHES,
         coarse_colors=Grouping(3, 48, 3, 3),
     ),
 }
