@@ -163,7 +163,7 @@ def _without_texture(high: Floats, low: Floats, weights: Floats) -> Floats:
     return high - (centered @ high) / max(centered @ texture, 1e-30) * texture
 
 
-def _around(sums: npt.NDArray[Any], grid: tuple[int, ...]) -> Floats:
+def _around(sums: Floats, grid: tuple[int, ...]) -> Floats:
     """Add up the values of the cells of a grid around each one, with Gaussian weights."""
     near = gaussian_filter(sums.reshape(grid), _WIDTH, mode="constant")
     return near.ravel() + _EVERYWHERE * sums.mean()
