@@ -11,6 +11,7 @@ follows the signal of each block, and from that the ratio of its variance to the
 
 import math
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Any, Self
 
 import numpy as np
@@ -33,8 +34,8 @@ _START_QUANTILE = 0.2  # quantile of the high-frequency energies, with which the
 _MOST_LOWEST = 0.05  # largest share of a block with the image's lowest value, which shows no noise
 _NO_SIGNAL = 0.9  # signal, in units of the level, below which a block is taken to have none
 _NO_SIGNAL_VARIANCE = 2 - np.pi / 2  # of Rician noise without signal, over the squared level
-_ITERATIONS = 150
-_WIDTH = 3.0  # standard deviation, in cells, of the Gaussian that smooths the map
+_ITERATIONS = 50
+_WIDTH = 3.0  # standard deviation, in cells, of the Gaussian weights for fitting parabolas
 _EVERYWHERE = 1e-3  # weight of the mean of all cells, for cells far from any usable block
 _MOST_RATIO = 3.0  # limit of high energies over noise, for texture of high frequencies alone
 _FLAT = 0.05  # quantile of the low energies up to which a block counts in full
@@ -58,9 +59,9 @@ def noise_of_levels(image: Image, rician: bool, uneven: bool) -> NoiseModel:
     if not variances.any():
         return none
     if not uneven:
-        level = image.half_range * np.sqrt(np.median(blocks.of_cells(variances)))
+        level = np.ldexp(np.sqrt(np.median(blocks.of_cells(variances))), blocks.exponent)
         return NoiseModel([level] * image.channels, rician=rician, uncertainty=UNCERTAINTY)
-    cells = image.half_range * np.sqrt(variances).reshape(blocks.grid)
+    cells = np.ldexp(np.sqrt(variances), blocks.exponent).reshape(blocks.grid)
     levels = zoom(cells, blocks.sizes, order=1, mode="nearest", grid_mode=True)
     levels = levels[tuple(map(slice, image.shape))]
     return NoiseModel(levels=levels, rician=rician, uncertainty=UNCERTAINTY)
@@ -68,17 +69,18 @@ def noise_of_levels(image: Image, rician: bool, uneven: bool) -> NoiseModel:
 
 @dataclass(frozen=True)
 class Blocks:
-    """Usable blocks of an image, divided by its `half_range` so that squares do not overflow."""
+    """Usable blocks of an image, divided by ``2 ** exponent`` so that squares do not overflow."""
 
     energies: Floats  # (2, n) mean squared coefficients at high and at low frequencies above 0
     means: Floats  # (n,) means of the pixels
     places: Floats  # (axes, n) centers, in units of cells, from the center of the first cell
     grid: tuple[int, ...]  # cells of the image along each axis
     sizes: tuple[int, ...]  # pixels of a cell along each axis
+    exponent: int
 
     @classmethod
     def of(cls, image: Image) -> Self:
-        """Measure all blocks; ValueError if the image is too small to have one."""
+        """Measure all blocks, a slab of them at a time; ValueError if the image is too small."""
         shape = image.shape
         sides = tuple(map(min, _SIDES[len(shape)], shape))
         if math.prod(sides) < _FEWEST:
@@ -90,17 +92,22 @@ class Blocks:
         grid = tuple(-(-n // size) for n, size in zip(shape, sizes, strict=True))
         along = zip(shape, sides, sizes, strict=True)
         middles = [(np.arange(n // side) + 0.5) * side / size - 0.5 for n, side, size in along]
-        places = np.stack(np.meshgrid(*middles, indexing="ij")).reshape(len(shape), -1)
-        valid = None if image.valid is None else _split(image.valid, sides)
+        places = np.stack(np.meshgrid(*middles, indexing="ij"))
+        exponent = int(np.frexp(image.half_range)[1])
         parts = []
-        for channel in np.moveaxis(image.pixels, -1, 0):
-            values = _split(channel, sides)
-            kept = _usable(values, valid, image.low)
-            values = values[kept] / np.float64(image.half_range)
-            means = values.mean(axis=tuple(range(1, values.ndim)))
-            parts.append((_energies(values), means, places[:, kept]))
+        for number in range(places.shape[1]):
+            slab = slice(number * sides[0], (number + 1) * sides[0])
+            valid: Any = None if image.valid is None else _split(image.valid[slab], sides)
+            for channel in range(image.channels):
+                values = _split(image.pixels[slab, ..., channel], sides).astype(np.float64)
+                values = np.ldexp(values, -exponent)
+                kept = _usable(values, valid, np.ldexp(image.low, -exponent))
+                values = values[kept]
+                means = values.mean(axis=tuple(range(1, values.ndim)))
+                own = places[:, number].reshape(len(shape), -1)[:, kept]
+                parts.append((_energies(values), means, own))
         energies, means, places = (np.concatenate(p, axis=-1) for p in zip(*parts, strict=True))
-        return cls(energies, means, places, grid, sizes)
+        return cls(energies, means, places, grid, sizes, exponent)
 
     def of_cells(self, values: Floats) -> Floats:
         """Interpolate at blocks: with one value a cell, those on its quiet side would seem flat."""
@@ -145,8 +152,9 @@ def _variances(blocks: Blocks, rician: bool) -> Floats:
         above = np.log(np.maximum(low, 1e-30)) - np.log(max(np.quantile(low, _FLAT), 1e-30))
         weights = 1 / (1 + (np.maximum(above, 0) / _LOG_EXCESS) ** 2) ** 2
         ratios = _without_texture(np.minimum(ratios, _MOST_RATIO), low, weights)
-        sums, weights = (np.bincount(cells, w, number) for w in (weights * ratios, weights))
-        changes = _around(sums, blocks.grid) / _around(weights, blocks.grid)
+        sums = np.bincount(cells, weights * ratios, number)
+        weights = np.bincount(cells, weights, number).astype(np.float64)
+        changes = _smooth(sums / np.maximum(weights, 1e-30), weights, blocks.grid)
         variances = variances * np.maximum(changes, 1 / _MOST_RATIO)
         if rician:
             table = magnitudes(1)
@@ -163,7 +171,23 @@ def _without_texture(high: Floats, low: Floats, weights: Floats) -> Floats:
     return high - (centered @ high) / max(centered @ texture, 1e-30) * texture
 
 
-def _around(sums: Floats, grid: tuple[int, ...]) -> Floats:
-    """Add up the values of the cells of a grid around each one, with Gaussian weights."""
-    near = gaussian_filter(sums.reshape(grid), _WIDTH, mode="constant")
-    return near.ravel() + _EVERYWHERE * sums.mean()
+def _smooth(values: Floats, weights: Floats, grid: tuple[int, ...]) -> Floats:
+    """Fit a parabola to the values around each cell of a grid, and return its value there."""
+    places = 2 * np.indices(grid).reshape(len(grid), -1) / max(grid) - 1
+    # Along an axis of few cells, a parabola would follow the noise of the estimates.
+    long = [place for place, n in zip(places, grid, strict=True) if n >= 2 * _WIDTH]
+    squares = [a * b for a, b in combinations_with_replacement(long, 2)]
+    terms = np.stack([np.ones(places.shape[1]), *places, *squares])
+
+    def around(values: Floats) -> Floats:
+        shape = (*values.shape[:-1], *grid)
+        axes = tuple(range(-len(grid), 0))
+        near = gaussian_filter(values.reshape(shape), _WIDTH, axes=axes, mode="constant")
+        return near.reshape(values.shape) + _EVERYWHERE * values.mean(axis=-1, keepdims=True)
+
+    products = np.moveaxis(around(weights * terms[:, None] * terms), -1, 0)
+    right = around(weights * terms * values).T[..., None]
+    least = 1e-9 * np.trace(products, axis1=1, axis2=2)[:, None, None]
+    parabolas = np.linalg.solve(products + least * np.eye(len(terms)), right)[..., 0]
+    known = values[weights > 0]
+    return np.clip((parabolas * terms.T).sum(axis=1), known.min(), known.max())
