@@ -304,6 +304,16 @@ def degrees(GridOperator op, real[:, ::1] degree, int64_t y0, int64_t y1):
             kernels.degrees_f64(&op.c, &degree[0, 0], y0, y1)
 
 
+def signless(GridOperator op, const real[:, ::1] degree, double scale, const real[:, ::1] x,
+             real[:, ::1] out, int64_t y0, int64_t y1):
+    """Write ``scale (D + W) x`` of a padded image x to rows [y0, y1) of another."""
+    with nogil:
+        if real is float:
+            kernels.signless_f32(&op.c, &degree[0, 0], <float>scale, &x[0, 0], &out[0, 0], y0, y1)
+        else:
+            kernels.signless_f64(&op.c, &degree[0, 0], scale, &x[0, 0], &out[0, 0], y0, y1)
+
+
 cdef class ChebyshevSweep:
     """Several orders of the recurrence, computed in one sweep down a tile (nnk_sweep).
 

@@ -50,3 +50,29 @@ static void CAT(degrees, S)(const nnk_grid_operator *op, T *degree, int64_t y0, 
         }
     }
 }
+
+/* Write scale (D + W) x.  All images are padded. */
+static void CAT(signless, S)(const nnk_grid_operator *op, const T *degree, T scale, const T *x, T *out, int64_t y0,
+                             int64_t y1)
+{
+    for (int64_t y = y0; y < y1; y++) {
+        const nnk_before *before = entries_before(op, y);
+        const uint64_t *entry;
+        const T *weight;
+        CAT(find, S)(op, y, 0, &entry, &weight);
+        for (int64_t b = 0; b < op->blocks; b++) {
+            const int64_t at = y * op->stride + op->pad + b * CAT(BLOCK, S);
+            const uint64_t *last = entry + (before[b + 1].entries - before[b].entries);
+            CAT(double_block, S) sum = CAT(no_blocks, S)();
+            for (; entry < last; entry++) {
+                __builtin_prefetch(weight + BYTES_AHEAD / sizeof(T));
+                const int64_t i = first_offset(*entry), j = second_offset(*entry);
+                const T *first = x + at + op->dy[i] * op->stride + op->dx[i];
+                const T *second = x + at + op->dy[j] * op->stride + op->dx[j];
+                sum = CAT(add_product, S)(sum, CAT(expand, S)(&weight, edges_of(*entry)), CAT(join, S)(first, second));
+            }
+            const CAT(block, S) own = CAT(load_block, S)(degree + at) * CAT(load_block, S)(x + at);
+            CAT(store_block, S)(out + at, scale * (own + CAT(fold, S)(sum)));
+        }
+    }
+}

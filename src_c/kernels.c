@@ -66,8 +66,9 @@ enum { BYTES_AHEAD = 2048 };
 #define TABLE(v) CAT(nnk_kernels, v)
 
 #define ENTRIES_OF(S)                                                                                       \
-    .prune_##S = prune_##S, .degrees_##S = degrees_##S, .sweep_rows_##S = sweep_rows_##S,                   \
-    .sweep_room_##S = sweep_room_##S, .match_##S = match_##S, .patch_pass_##S = patch_pass_##S
+    .prune_##S = prune_##S, .degrees_##S = degrees_##S, .signless_##S = signless_##S,                       \
+    .sweep_rows_##S = sweep_rows_##S, .sweep_room_##S = sweep_room_##S, .match_##S = match_##S,             \
+    .patch_pass_##S = patch_pass_##S
 
 const nnk_kernels TABLE(NNK_VARIANT) = {
     .name = NAME(NNK_VARIANT),

@@ -58,6 +58,8 @@ enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
  *               of these rows of both edge planes.  planes, stride and channels describe the
  *               feature planes, threshold[p] is the threshold mu Delta of pair p of nnk_window.
  *   degrees     Write the row sums of W to rows [y0, y1) of the padded image `degree`.
+ *   signless    Write scale (D + W) x to rows [y0, y1) of `out`, where D = diag(degree).  All
+ *               images are padded.
  *   sweep_rows  Compute rows [y0, y1) of the first order of a block (see nnk_sweep), and of each
  *               later order the rows that are `border` higher than those of the order before.
  *               Bands and output images are written at the rows of the last order.  Call it for
@@ -78,6 +80,8 @@ enum { NNK_OK = 0, NNK_NO_MEMORY = 1 };
     int (*prune_##S)(const T *planes, int64_t stride, int32_t channels, const nnk_window *,                    \
                      const T *threshold, nnk_edges *, int64_t y0, int64_t y1);                                 \
     void (*degrees_##S)(const nnk_grid_operator *, T *degree, int64_t y0, int64_t y1);                         \
+    void (*signless_##S)(const nnk_grid_operator *, const T *degree, T scale, const T *x, T *out, int64_t y0,  \
+                         int64_t y1);                                                                          \
     int (*sweep_rows_##S)(const nnk_grid_operator *, const nnk_sweep *, void *rings, int64_t y0, int64_t y1);  \
     void (*sweep_room_##S)(const nnk_grid_operator *, const nnk_sweep *, size_t *rings, size_t *shared);       \
     int (*match_##S)(const nnk_patches *, const T *image, int32_t *members, int32_t *n_members, int64_t g0,    \

@@ -121,6 +121,10 @@ cdef extern from "nnk_core.h" nogil:
         nnk_fill_entries *fill_entries_f64_f64
         void (*degrees_f32)(const nnk_grid_operator *, float *, int64_t, int64_t) noexcept nogil
         void (*degrees_f64)(const nnk_grid_operator *, double *, int64_t, int64_t) noexcept nogil
+        void (*signless_f32)(const nnk_grid_operator *, const float *, float, const float *, float *,
+                             int64_t, int64_t) noexcept nogil
+        void (*signless_f64)(const nnk_grid_operator *, const double *, double, const double *,
+                             double *, int64_t, int64_t) noexcept nogil
         int (*sweep_rows_f32)(const nnk_grid_operator *, const nnk_sweep *, void *, int64_t,
                               int64_t) noexcept nogil
         int (*sweep_rows_f64)(const nnk_grid_operator *, const nnk_sweep *, void *, int64_t,

@@ -123,6 +123,16 @@ class BlockMatrix:
         """Row sums of the adjacency, added in the same order as the terms of the recurrence."""
         return self.inside(self._degrees)
 
+    def signless(self, x, scale, executor):
+        """Return ``scale (D + W) x`` for an image x."""
+        x, out = self.padded(x), self.zeros()
+
+        def multiply(operator, y0, y1):
+            _core.signless(operator, self._degrees, scale, x, out, y0, y1)
+
+        self._visit(multiply, executor)
+        return self.inside(out)
+
     def set_laplacian(self, diagonal, row_scale=None):
         """Set ``L = diag(diagonal) - diag(row_scale) W`` by two images; None stands for 1."""
         images = self.padded(diagonal), np.empty(0) if row_scale is None else self.padded(row_scale)

@@ -75,6 +75,10 @@ class CsrRecurrence:
         self.shape, self.dtype = adjacency.shape[:1], adjacency.dtype
         self._adjacency, self.degrees = adjacency, degrees(adjacency)
 
+    def signless(self, x, scale, executor):
+        """Return ``scale (D + W) x`` for a signal x."""
+        return (self.degrees * x + self._adjacency @ x) * scale
+
     def set_laplacian(self, diagonal, row_scale=None):
         """Set ``L = diag(diagonal) - diag(row_scale) W``; a `row_scale` of None stands for 1."""
         self._diagonal, self._row_scale = diagonal, row_scale

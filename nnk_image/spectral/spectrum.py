@@ -19,8 +19,6 @@ _FREQUENCIES = np.linspace(0, np.pi, 301)
 def bound_statistic(recurrence, kind, executor, inside=...):
     """Compute the maximum over pixels that `bound_of` needs, for the pixels `inside` only.
 
-    It changes the Laplacian of the recurrence.
-
     For the combinatorial Laplacian it is ``max_i (Q x)_i / x_i`` with Q = D + W and x = Q d.  For
     any positive x that is at least the largest eigenvalue of Q (L. Collatz 1942, H. Wielandt
     1950), hence of L = D - W.  For the other Laplacians it is the largest degree.
@@ -32,11 +30,9 @@ def bound_statistic(recurrence, kind, executor, inside=...):
     # A power of 2 causes no rounding, so that a part of an image gives the same as the whole.
     scale = degrees.dtype.type(2.0 ** -float(np.frexp(largest)[1]))
     x = degrees * scale
-    recurrence.set_laplacian(degrees)
     for _ in range(N_PRODUCTS):
         before = np.maximum(x, tiny)
-        product = recurrence.analyze(before, np.ones((1, 2)), 2.0, executor)[0]  # L = T_0 + T_1
-        x = (2 * degrees * before - product) * scale  # Q = 2 D - L
+        x = recurrence.signless(before, scale, executor)
     return float((x / before)[inside].max()) / float(scale)
 
 
