@@ -22,8 +22,11 @@ class Grouping:
         """
         patch = fill(shape, self.patch, spacing)
         windows = fill(tuple(2 * n - 1 for n in shape), 2 * self.radius + 1, spacing)
-        share = min(self.step, self.patch) / self.patch
-        step = tuple(max(1, round(share * side)) for side in patch)
+        if len(shape) == 2 and spacing is not None:  # equal for all patches: allows small tiles
+            step = tuple(map(min, fill(shape, self.step, spacing), patch))
+        else:
+            share = min(self.step, self.patch) / self.patch
+            step = tuple(max(1, round(share * side)) for side in patch)
         # Slices far apart, too, have more similar patches than one slice alone.
         radius = (max(window // 2, min(1, n - 1)) for window, n in zip(windows, shape, strict=True))
         return patch, tuple(radius), step
@@ -43,8 +46,8 @@ class Effort:
     """Smooth the luminance of images on its NNK graph even if the noise is white."""
 
 
-# First estimates need about two members for each value of a patch, so that the covariance of a
-# group is not mostly chance. Later passes know the result better, and need fewer.
+# First estimates need about two members for each value of a patch of usual size, so that the
+# covariance of a group is not mostly chance. Later passes know the result better, and need fewer.
 #
 # Tiles begin at common multiples of all steps of a method: equal steps, or steps that divide each
 # other, allow small tiles.

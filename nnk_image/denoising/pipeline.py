@@ -79,7 +79,7 @@ def denoise_image(
         rows += len(_OFFSETS_LEFT) * corrections.rows(image.shape, white=False)
     with RowExecutor(n_jobs, progress, rows, "denoise") as executor:
         if noise.has_row_or_column_noise:
-            image = _without_row_and_column_noise(image, noise.scaled(strength), executor)
+            image = _without_row_and_column_noise(image, noise.scaled(steps.strength), executor)
             statistics = Statistics.of(image, noise, spacing, guide)
         pixels = denoise_pixels(image, noise, steps, statistics, executor)
     return pixels.reshape(shape)
@@ -141,7 +141,9 @@ def _denoise_together(image, noise, channels, steps, statistics, executor):
     for name, side, share in steps.rounds:
         units = _units(image, noise, channels, unit_noise, statistics, side, share)
         mixture = noisy if estimate is None else share * noisy + (1 - share) * estimate
+        noisy = noisy if any(noise.gain) else None  # to free memory, and again below
         unit_image = _unit_image(image, units, mixture, steps.strength)
+        del mixture
         own_noise = unit_noise if side == 1 else WHITE
         if noise.rician:  # stabilized with the level of each pixel
             own_noise = replace(unit_noise, variances=None)
@@ -149,7 +151,7 @@ def _denoise_together(image, noise, channels, steps, statistics, executor):
         per_pixel = method.bytes_per_pixel(len(channels), dtype.itemsize, len(image.shape))
         require(int(per_pixel * math.prod(unit_image.shape)), f"denoising in {dtype}")
         denoised = method.denoise(unit_image, own_noise, statistics, executor)
-        del unit_image, mixture  # to free memory before the result is allocated
+        del unit_image
         denoised = denoised.astype(image.dtype, copy=False) * image.dtype.type(steps.strength)
         estimate = units.inverse(denoised)
         if any(noise.gain):
@@ -174,7 +176,9 @@ def _unit_image(image, units, pixels, strength):
     pixels = units.forward(pixels)
     pixels /= pixels.dtype.type(strength)
     # Tiles have the limits of the whole image, and so the same dtype.
-    low, high = units.limits or (float(pixels.min()), float(pixels.max()))
+    low, high = float(pixels.min()), float(pixels.max())
+    if units.limits:
+        low, high = (limit / strength for limit in units.limits)
     dtype = np.dtype(np.float32 if high - low <= FLOAT32_RANGE else np.float64)
     valid = image.valid if pixels.shape[:-1] == image.shape else None
     pixels = np.ascontiguousarray(pixels, dtype)

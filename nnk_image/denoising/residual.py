@@ -202,7 +202,7 @@ def _amount(image: Image, denoised: Array, noise: NoiseModel | None) -> float:
         levels = deviations(noise, result.T if any(noise.gain) else result.mean(axis=1))
     else:
         levels = noise.levels.ravel()[chosen]
-    removed = np.abs(given - result)
+    removed = np.abs(np.subtract(given, result, dtype=image.dtype))
     expected = np.hypot(root_mean_square(levels), np.hypot(noise.rows, noise.columns))
     return float(root_mean_square(removed) / expected) if expected > 0 else float("nan")
 

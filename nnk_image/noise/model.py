@@ -339,7 +339,9 @@ class NoiseModel:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read a model from JSON text that `to_json` returned; `text` is not the name of a file.
+        """Read a model from JSON text that `to_json` returned.
+
+        `text` is not the name of a file: for that, pass ``Path(name).read_text()``.
 
         Raises
         ------

@@ -85,7 +85,7 @@ class Problem:
 
     @property
     def weight(self) -> float:
-        """Weight of the smoothness term; any positive one gives the same result for strength 0."""
+        """Weight of the smoothness term; for strength 0, any positive one gives the same result."""
         return self.strength or 1.0
 
     @property

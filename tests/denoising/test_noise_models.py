@@ -177,3 +177,12 @@ def test_bad_magnitudes_and_rician_models_are_refused():
             NoiseModel(5, rician=True, **more)
     with pytest.raises(ValueError, match="rician"):
         NoiseModel(5, rician=-1)
+
+
+@pytest.mark.parametrize(("factor", "sigma", "strength"), [(1, 2, 0.5), (257, 300, 0.5)])
+def test_strength_multiplies_weak_noise(factor, sigma, strength):
+    """The dtype of the units follows from the weaker noise."""
+    noisy = factor * CLEAN + np.random.default_rng(3).normal(0, sigma, CLEAN.shape)
+    found = denoise(noisy.astype(np.float32), sigma, strength=strength)
+    expected = denoise(noisy.astype(np.float32), strength * sigma)
+    np.testing.assert_allclose(found, expected, atol=1e-3 * sigma)

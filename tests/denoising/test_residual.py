@@ -309,3 +309,9 @@ def test_a_masked_image_masks_its_result():
     result = np.full((64, 64), 100.0)
     result[:8, :8] = np.nan
     assert check_residual(noisy, result, 5).amount == pytest.approx(1, abs=0.05)
+
+
+def test_unsigned_pixels_do_not_wrap_around():
+    noisy = np.clip(np.rint(100 + np.random.default_rng(0).normal(0, 20, (64, 64))), 0, 255)
+    found = check_residual(noisy.astype(np.uint8), np.full((64, 64), 100, np.uint8), 20.0)
+    assert found.amount == pytest.approx(1, abs=0.05)
