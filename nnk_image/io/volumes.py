@@ -102,7 +102,8 @@ def nifti_writer(array: Pixels, metadata: Metadata, kind: str, extension: str) -
         array, header = _with_header(array, metadata)
         header.set_data_dtype(array.dtype)
     except nibabel.spatialimages.HeaderDataError as error:
-        raise FormatError(f"NIfTI cannot hold {array.dtype} of shape {array.shape} ({error})") from None
+        text = f"NIfTI cannot hold {array.dtype} of shape {array.shape} ({error})"
+        raise FormatError(text) from None
     two = isinstance(header, nibabel.Nifti2Header)
     image = (nibabel.Nifti2Image if two else nibabel.Nifti1Image)(array.T, None, header)
     image.header.set_slope_inter(1, 0)  # values are stored as they are
