@@ -216,8 +216,7 @@ def _usable(pixels: Array, valid: Bools | None) -> Bools:
 
 
 def _structure(contents: Floats, removed: Floats, expected: Floats) -> float:
-    """Return `structure`, given (n,) variances of what is in blocks, of what was removed from them,
-    and of their noise."""
+    """Return `structure`, given (n,) variances: of blocks, of what was removed, of the noise."""
     part = len(contents) // _PART
     if len(contents) < _FEWEST:
         return float("nan")

@@ -17,7 +17,7 @@ class GaussianUnits:
         self.limits = -most, most
 
     def forward(self, pixels):
-        """Return the distances of (H, W, C) pixels from the middle of the range."""
+        """Return (H, W, C) pixels less the middle of the range, divided by the noise levels."""
         units = np.subtract(pixels, self._center, dtype=self._scales.dtype)
         units /= self._scales
         return units

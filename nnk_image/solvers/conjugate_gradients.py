@@ -1,59 +1,68 @@
-"""Symmetric equations, by conjugate gradients."""
+"""Preconditioned conjugate gradients."""
 
 from collections.abc import Callable
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
 
 from nnk_image.base.image import Array
-from nnk_image.base.parallel import one_blas_thread
 
 
-@one_blas_thread
-@np.errstate(over="ignore", invalid="ignore")
-def solve_symmetric(
-    multiply: Callable[[Array], Array],
-    diagonal: Array,
-    right: Array,
+def conjugate_gradients(
+    residual: Callable[[Array], Array],
+    step: Callable[[Array], tuple[Array, Array]],
     start: Array,
+    kept: Array,
+    weights: Array | float,
     tol: float,
-    most: int,
-    *,
-    invert: Callable[[Array], Array] = lambda x: x,
-    units: Array | None = None,
+    max_iterations: int,
 ) -> tuple[Array, int, float]:
-    """Solve ``A x = right`` for a symmetric positive semi-definite A, given as ``multiply(x)``.
+    """Solve ``A x = b`` for a symmetric positive semi-definite A.
 
-    Where `diagonal`, that of A, is set to 0, x keeps the value of `start`. The preconditioner
-    ``invert(x)`` approximates the inverse of A divided by its diagonal. Returns the solution, the
-    number of iterations, at most `most`, and the norm of the residual divided by `units` (by
-    default the diagonal), relative to that of a zero signal; infinite if squares overflow.
+    ``residual(x)`` returns ``(b - A x) / weights``; the inner product is ``sum(weights * a * b)``.
+    ``step(r)`` returns the preconditioned residual z, and ``A z / weights``. The first guess
+    `start` is not changed. Returns the solution, the number of iterations, and the norm of the
+    residual as computed from the solution, relative to that of `kept`, or of `start` if `kept`
+    solves the equations; it is infinite if numbers are so large that their squares overflow.
+
+    Each step needs only A z, which a polynomial preconditioner computes along the way. When the
+    residual is small enough, it is computed anew from x; if it is not after all, the steps begin
+    again, unless rounding has stopped them.
     """
-    free, root = diagonal > 0, np.sqrt(diagonal)
-    scale = np.divide(1, root, out=np.zeros_like(root), where=free)  # to a diagonal of 1
-    per_unit = np.divide(root, diagonal if units is None else units, out=0 * root, where=free)
 
-    def residual(x: Array) -> tuple[Array, float]:
-        r = scale * (right - multiply(x))
-        return r, float(np.linalg.norm(per_unit * r))
+    def total(a: Array) -> float:
+        return float(a.sum(dtype=np.float64))
 
-    r, norm = residual(start)
-    size = residual(np.where(free, 0, start))[1] or norm or 1.0
-    if not np.isfinite([norm, size, float(np.linalg.norm(diagonal))]).all():
-        return start, 0, np.inf
-    kind = {"shape": (len(start), len(start)), "dtype": start.dtype}
-    operator = LinearOperator(matvec=lambda x: scale * multiply(scale * x), **kind)
-    inverse = LinearOperator(matvec=lambda x: root * invert(scale * x), **kind)
-    least = max(tol, float(np.finfo(start.dtype).eps))
-    x, error, before = start, norm / size, np.inf
-    steps: list[Array] = []
-    while error > tol and error < before / 2 and len(steps) < most:
-        # If both norms fall alike, the error is then `least`.
-        stop = {"atol": np.linalg.norm(r) * least / error, "maxiter": most - len(steps)}
-        change, _ = cg(operator, r, M=inverse, rtol=0, callback=steps.append, **stop)
-        new = x + scale * change
-        r, norm = residual(new)
-        before = error
-        if norm / size < error:  # else rounding prevails
-            x, error = new, norm / size
-    return x, len(steps), error
+    def norm(a: Array) -> float:
+        return float(np.linalg.norm(a.ravel()))
+
+    kind, count = start.dtype.type, 0
+    attainable = max(tol, float(np.finfo(kind).eps))
+    with np.errstate(over="ignore", invalid="ignore"):
+        x, r, of_kept = start.copy(), residual(start), residual(kept)
+        if not np.isfinite([norm(weights * r), norm(weights * of_kept)]).all():
+            return x, 0, np.inf
+    size = norm(of_kept) or norm(r) or 1.0
+    error = norm(r) / size
+    while error > tol and count < max_iterations:
+        p, product, old, energy = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x), 1.0
+        weighted = weights * r
+        while norm(r) / size > attainable and count < max_iterations:
+            z, image = step(r)
+            new = total(weighted * z)
+            beta = kind((new - total(old * z)) / energy)  # Polak-Ribiere, for rounding in z
+            for direction, preconditioned in ((p, z), (product, image)):
+                direction *= beta
+                direction += preconditioned
+            curvature, energy = total(weights * p * product), new
+            if not (curvature > 0 and energy > 0):
+                break
+            length = kind(energy / curvature)
+            x += length * p
+            r -= length * product
+            old, weighted = weighted, weights * r
+            count += 1
+        before, r = error, residual(x)
+        error = norm(r) / size
+        if not error < before / 2:
+            break
+    return x, count, error

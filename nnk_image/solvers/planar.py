@@ -11,7 +11,7 @@ from nnk_image.base.checks import check_positive, plain_array, ready_for_c
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.solvers.conjugate_gradients import solve_symmetric
+from nnk_image.solvers.conjugate_gradients import conjugate_gradients
 from nnk_image.solvers.problem import Graph, Problem, Solution, check_problem
 
 _EDGES_PER_PIXEL = 5  # edges that take about as long as a pixel, the unit of chunk sizes
@@ -129,38 +129,46 @@ class _PlanarSystem:
         self.shape = len(places), len(diagonal)
         self._data = np.zeros(self.shape, places.dtype)
         self._data[:, 0] = problem.data_weights
-        self._diagonal = problem.weight * np.stack(diagonal, axis=1) + self._data
-        # Divided by these, residuals of slopes are in units of the signal.
-        self._units = np.sqrt(self._diagonal) * np.sqrt(self._diagonal[:, :1])
-        self._diagonal[problem.fixed, 0] = 0
+        scale = problem.weight * np.stack(diagonal, axis=1) + self._data
+        free = scale > 0
+        free[problem.fixed, 0] = False
+        # Divided by these, residuals are in units of the signal and its slopes for any weights.
+        self._inner = np.sqrt(scale) * np.sqrt(scale[:, :1])
+        self._unit, self._inverse = (
+            np.divide(a, b, out=np.zeros_like(b), where=free)
+            for a, b in ((1, self._inner), (self._inner, scale))
+        )
 
     def solve(self, values: Array, start: Array) -> Solution:
         """Solve for one channel."""
         problem, fixed = self._problem, self._problem.fixed
-        right, first = np.zeros_like(self._data), np.zeros_like(self._data)
-        right[:, 0] = problem.data_weights * values
+        drawn, first, kept = (np.zeros_like(self._data) for _ in range(3))
+        drawn[:, 0] = problem.data_weights * values
         if start.shape == first.shape:
             first[:] = start
         else:
             first[:, 0] = start
-        first[fixed, 0] = values[fixed]
-        x, count, error = solve_symmetric(
-            self._product,
-            self._diagonal.ravel(),
-            right.ravel(),
-            first.ravel(),
+        first[fixed, 0] = kept[fixed, 0] = values[fixed]
+        x, count, error = conjugate_gradients(
+            lambda x: self._unit * drawn - self._product(x),
+            self._step,
+            first,
+            kept,
+            self._inner,
             problem.tol,
             problem.max_iterations,
-            units=self._units.ravel(),
         )
-        x = x.reshape(self.shape)
         return x[:, 0].copy(), count, error, x
 
-    def _product(self, vector: Array) -> Array:
-        x = vector.reshape(self.shape)
+    def _step(self, r: Array) -> tuple[Array, Array]:
+        z = self._inverse * r
+        return z, self._product(z)
+
+    def _product(self, x: Array) -> Array:
+        """Return A x divided by `_inner` at the unknowns, and 0 at fixed values."""
         out = np.zeros_like(x)
         if self._matrix.nnz:
             rows = self._matrix.indptr, self._matrix.indices, self._matrix.data
             multiply = partial(_core.planes, *rows, self._places, self._stiffness, x, out)
             self._executor.run(multiply, len(x), self._width)
-        return (self._problem.weight * out + self._data * x).ravel()
+        return self._unit * (self._problem.weight * out + self._data * x)

@@ -8,7 +8,7 @@ from numpy.polynomial import chebyshev
 
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.solvers.conjugate_gradients import solve_symmetric
+from nnk_image.solvers.conjugate_gradients import conjugate_gradients
 from nnk_image.solvers.problem import Graph, Problem, Solution, check_problem
 from nnk_image.spectral.operator import recurrence_of
 
@@ -115,38 +115,41 @@ class QuadraticSystem:
         self._problem, self._executor, self.shape = problem, executor, problem.known.shape
         kind = problem.values.dtype
         self._recurrence = recurrence = recurrence_of(problem.graph, kind, executor)
-        degrees = recurrence.degrees.ravel()
-        diagonal = problem.data_weights + problem.weight * degrees
-        self._diagonal = diagonal = np.where(problem.fixed, 0, diagonal).astype(kind, copy=False)
-        scale = np.zeros_like(degrees)
-        np.divide(problem.weight, diagonal, out=scale, where=diagonal > 0)
-        image = scale.reshape(recurrence.shape)
-        recurrence.set_laplacian(np.ones_like(image), image)
+        degrees = recurrence.degrees
+        fixed = problem.fixed.reshape(degrees.shape)
+        diagonal = problem.data_weights.reshape(degrees.shape) + problem.weight * degrees
+        free = (diagonal > 0) & ~fixed
+        scale = np.divide(problem.weight, diagonal, out=np.zeros_like(degrees), where=free)
+        self._inner = np.where(free, diagonal, 0).astype(kind, copy=False)
+        recurrence.set_laplacian(np.ones_like(scale), scale)
         share = float((scale * degrees).max(initial=0))
-        self._inverse = _inverse(1 - min(share, 1.0))
+        self._preconditioner = _preconditioner(1 - min(share, 1.0))
 
     def solve(self, values: Array, start: Array) -> Solution:
         """Solve for one channel."""
-        problem = self._problem
-        x, count, error = solve_symmetric(
-            lambda x: self._diagonal * self._series(x, np.ones(2)),  # T_0 + T_1 = 1 + (x - 1)
-            self._diagonal,
-            problem.data_weights * values,
-            np.where(problem.fixed, values, start),
+        problem, shape = self._problem, self._inner.shape
+        fixed, values, start = (a.reshape(shape) for a in (problem.fixed, values, start))
+        drawn = problem.data_weights.reshape(shape) * values
+        x, count, error = conjugate_gradients(
+            lambda x: self._residual(x, drawn),
+            lambda r: self._recurrence.analyze(r, self._preconditioner, 2.0, self._executor),
+            np.where(fixed, values, start),
+            np.where(fixed, values, 0),
+            self._inner,
             problem.tol,
             problem.max_iterations,
-            invert=lambda x: self._series(x, self._inverse),
         )
-        return x, count, error, x
+        return x.ravel(), count, error, x.ravel()
 
-    def _series(self, x: Array, coefficients: Array) -> Array:
-        """Apply a Chebyshev series on [0, 2] of ``A / D``."""
-        image = x.reshape(self._recurrence.shape)
-        return self._recurrence.analyze(image, coefficients[None], 2.0, self._executor).ravel()
+    def _residual(self, x: Array, drawn: Array) -> Array:
+        """Return ``(drawn - A x) / D`` at the unknowns, and 0 at fixed values."""
+        product = self._recurrence.analyze(x, np.array([[1.0, 1.0]]), 2.0, self._executor)[0]
+        free = self._inner > 0
+        return np.divide(drawn, self._inner, out=np.zeros_like(x), where=free) - product * free
 
 
-def _inverse(least: float) -> Array:
-    """Return the Chebyshev series on [0, 2] of a polynomial q(x), about 1 / x on [least, 2].
+def _preconditioner(least: float) -> Array:
+    """Return Chebyshev series on [0, 2] of q(x), which is about 1 / x on [least, 2], and of x q(x).
 
     ``x q(x) = 1 - T(x) / T(0)``, positive on (0, 2], with T the interval's Chebyshev polynomial.
     """
@@ -155,8 +158,9 @@ def _inverse(least: float) -> Array:
     peak[-1] = 1
     at_zero = chebyshev.chebval((2 + low) / (2 - low), peak)
 
-    def quotient(t: Any) -> Any:
+    def product(t: Any) -> Any:
         x = 1 + t
-        return (1 - chebyshev.chebval((2 + low - 2 * x) / (2 - low), peak) / at_zero) / x
+        return 1 - chebyshev.chebval((2 + low - 2 * x) / (2 - low), peak) / at_zero
 
-    return chebyshev.chebinterpolate(quotient, _DEGREE - 1)
+    quotient = chebyshev.chebinterpolate(lambda t: product(t) / (1 + t), _DEGREE - 1)
+    return np.stack([np.append(quotient, 0), chebyshev.chebinterpolate(product, _DEGREE)])
