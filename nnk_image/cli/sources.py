@@ -180,7 +180,7 @@ def print_axes(path: Path, source: Source) -> None:
         return
     if metadata.axes_assumed:
         unnamed = f"the file does not name its axes: assumed to be {metadata.axes}"
-        print(f"{path}: {unnamed}; --axes gives others")
+        print(f"{path}: {unnamed}; --axes gives others, --slices treats each by itself")
     colors = source.options["channel_axis"] is not None
     lengths = [f"{axis} {n:.4g}" for axis, n in metadata.spacing_of.items() if axis in "ZYX"]
     in_file = f" ({', '.join(lengths)} {metadata.unit or ''}".rstrip() + " in the file)"

@@ -191,7 +191,7 @@ def test_axes_that_a_file_does_not_name_are_assumed(run, tmp_path, recorded_call
     np.save(tmp_path / "v.npy", np.zeros((5, 20, 24), np.uint8))
     status, text, _ = run("denoise", tmp_path / "v.npy", tmp_path / "o.npy", "--sigma", "3")
     assert status == 0
-    assert "the file does not name its axes: assumed to be ZYX; --axes gives others\n" in text
+    assert "does not name its axes: assumed to be ZYX; --axes gives others, --slices" in text
     assert recorded_calls[1:] == [((5, 20, 24), None, (1, 1, 1))]
 
 
