@@ -236,7 +236,7 @@ def _variances_of_blocks(pixels, noise: NoiseModel):
     # A curve is a function of the mean of all channels; Poisson noise depends on its own channel.
     brightness = means if any(noise.gain) else means.mean(axis=0)
     sigmas = deviations(noise, brightness)
-    return ((sigmas / (sigmas.max() or 1.0)) ** 2).mean(axis=0)
+    return ((sigmas / (sigmas.max(initial=0.0) or 1.0)) ** 2).mean(axis=0)
 
 
 def _moments(blocks):

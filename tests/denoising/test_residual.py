@@ -116,6 +116,14 @@ def test_too_few_blocks_give_nan():
     assert np.isnan(check_residual(np.ones((64, 64)), np.ones((64, 64))).structure)
 
 
+def test_volumes_too_narrow_for_blocks_have_an_amount():
+    noise = NoiseModel(curve=([0, 255], [5, 20]))
+    noisy, clean = np.random.default_rng(0).uniform(50, 200, (2, 9, 30, 5))
+    check = check_residual(noisy, clean, noise)
+    assert np.isnan(check.structure)
+    assert check.amount > 1
+
+
 def test_bad_shapes_are_refused():
     image = RNG.random((64, 64, 3))
     with pytest.raises(ValueError, match="may be a color image or a volume"):
