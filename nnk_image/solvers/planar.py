@@ -26,7 +26,7 @@ def gglr(
     known: npt.ArrayLike | None = None,
     coordinates: npt.ArrayLike | None = None,
     start: Any = None,
-    tol: float = 1e-4,
+    tol: float = 1e-6,
     max_iterations: int = 2000,
     n_jobs: int | None = None,
     return_info: bool = False,
@@ -49,8 +49,14 @@ def gglr(
     coordinates : (N, K) array_like, optional
         Position of each node, in K <= 8 dimensions and any units. Default: `ImageGraph.positions`,
         in pixels or the units of `spacing`; needed for graphs that are not of an image.
-    known, start, tol, max_iterations, n_jobs, return_info
-        As for `smooth`, but `tol` is 1e-4 and `max_iterations` 2000 by default.
+    known, start, n_jobs, return_info
+        As for `smooth`.
+    tol : float
+        As for `smooth`, also the default of 1e-6. It limits the residual, not the error: lower it
+        for gaps of more than 100 nodes, where errors can be far larger, or if the mean of the
+        signal is far larger than its variation.
+    max_iterations : int
+        Largest number of iterations; default 2000.
 
     Returns
     -------
