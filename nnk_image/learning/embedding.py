@@ -11,6 +11,7 @@ from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
 from nnk_image.learning.harmonic import factorized
 from nnk_image.learning.inputs import Weights, check_weights
+from nnk_image.spectral.spectrum import with_signs
 
 _DENSE = 600  # up to this number of points a dense solver is fastest
 _SHIFT = 1e-9  # of the largest diagonal entry; is added to the diagonal to make it invertible
@@ -34,7 +35,8 @@ def lle_embedding(weights: Weights, n_components: int = 2) -> Array:
     Returns
     -------
     coordinates : (N, n_components) float64 ndarray
-        Orthonormal columns by rising eigenvalue; the entry of largest size in each is positive.
+        Orthonormal columns by rising eigenvalue; in each, the first of the entries of
+        largest size is positive.
 
     Warns
     -----
@@ -80,9 +82,7 @@ def lle_embedding(weights: Weights, n_components: int = 2) -> Array:
             "distinguish the parts; use more candidates, or embed each part by itself"
         )
     residual = eye_array(n, format="csr") - diags_array(1 / total) @ matrix
-    vectors = _smallest(csr_array(residual.T @ residual), n_components)
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(n_components)]
-    return vectors * np.where(largest < 0, -1.0, 1.0)
+    return with_signs(_smallest(csr_array(residual.T @ residual), n_components))
 
 
 def _smallest(matrix: csr_array, k: int) -> Array:

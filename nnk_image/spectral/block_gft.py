@@ -10,6 +10,7 @@ from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor, one_blas_thread
 from nnk_image.graph.laplacian import check_symmetric
 from nnk_image.graph.pixel_graph import ImageGraph
+from nnk_image.spectral.spectrum import with_signs
 
 BLOCK_SIZES = 2, 64
 """Smallest and largest side of a block in pixels."""
@@ -53,8 +54,9 @@ def block_gft(
     -----
     The transform is orthogonal.  The Laplacian of a block is ``D - W`` of the edges within it and
     of additional links of adjacent pixels, 0.01 of the graph's largest weight, so that coefficient
-    0 is `size` times the mean.  Where eigenvalues are equal, as in constant areas, the eigenvectors
-    are not unique and depend on LAPACK.
+    0 is `size` times the mean.  In each eigenvector, the first of the entries of largest size is
+    positive.  Where eigenvalues are equal, as in constant areas, the eigenvectors are not
+    unique and depend on LAPACK.
 
     References
     ----------
@@ -108,7 +110,7 @@ def block_gft(
             for column, block in enumerate(numbers):
                 weights = strip[block][:, block].toarray() + grid
                 vectors = np.linalg.eigh(np.diag(weights.sum(axis=1)) - weights)[1]
-                vectors *= np.where(vectors.sum(axis=0) < 0, -1, 1)
+                vectors = with_signs(vectors)
                 result[row, column] = (vectors if inverse else vectors.T) @ signal[row, column]
 
     with RowExecutor(n_jobs) as executor, one_blas_thread:

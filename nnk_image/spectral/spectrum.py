@@ -1,4 +1,7 @@
-"""Guaranteed upper bounds on the eigenvalues of a Laplacian, and estimates of the largest one."""
+"""Guaranteed upper bounds on the eigenvalues of a Laplacian, and estimates of the largest one.
+
+Also a rule for the signs of eigenvectors, which their equations leave open.
+"""
 
 import math
 from functools import reduce
@@ -11,6 +14,9 @@ from nnk_image.graph.window import sides_of
 
 N_PRODUCTS = 2
 """Number of products with D + W in the bound of the combinatorial Laplacian."""
+
+_TIE = 1e-6
+"""Relative difference below which two entries of an eigenvector count as equally large."""
 
 _FREQUENCIES = np.linspace(0, np.pi, 301)
 """Angular frequencies at which the Fourier series of a spatial kernel is evaluated."""
@@ -96,3 +102,13 @@ def lanczos(multiply, start, steps=30):
         previous, v = v, w / v.dtype.type(beta)
     values, vectors = eigh_tridiagonal(alphas, betas[: len(alphas) - 1])
     return float(values[-1]), float(beta * abs(vectors[-1, -1]))
+
+
+def with_signs(vectors):
+    """Return columns with signs that make the first of the entries of largest size positive.
+
+    Rounding hardly ever changes these signs, unlike that of a sum, which is 0 for many columns.
+    """
+    size = np.abs(vectors)
+    first = (size > (1 - _TIE) * size.max(axis=0)).argmax(axis=0)
+    return vectors * np.where(vectors[first, np.arange(len(first))] < 0, -1.0, 1.0)

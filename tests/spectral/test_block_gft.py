@@ -54,6 +54,18 @@ def test_basis_of_each_block_is_its_eigenvectors_in_ascending_order(name):
             np.testing.assert_allclose(vectors[0], 1 / size, rtol=1e-9)
 
 
+def test_signs_do_not_follow_from_rounding():
+    """Mirrored columns are the same image, whose eigenvectors are even or odd, with ties."""
+    left = RNG.random((6, 3))
+    even = np.hstack([left, left[:, ::-1]])
+    vectors = basis_of(image_graph(even, 5, sigma_f=0.3), 6)[0, 0]
+    odd = abs(vectors.reshape(-1, 6, 6).sum(axis=2)).max(axis=1) < 1e-9
+    assert odd.sum() == 18
+    largest = abs(vectors) > abs(vectors).max(axis=1, keepdims=True) - 1e-9
+    assert (largest.sum(axis=1) > 1).all()
+    assert (vectors[range(36), largest.argmax(axis=1)] > 0).all()
+
+
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("size", [2, 3, 6])
 def test_energy_is_kept_and_the_inverse_is_exact(name, size):
