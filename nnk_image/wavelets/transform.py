@@ -43,14 +43,15 @@ class SpectralGraphWavelets:
         ignore `n_scales`.
 
         Or functions, one per band, that take an ndarray of eigenvalues and return the response at
-        each; or a `pygsp.filters.Filter` of any graph. These ignore `n_scales`, and `lmax` only
-        sets the default of `bound`.
+        each; or a `pygsp.filters.Filter`, which makes the `lmax` of its graph the default.
+        These ignore `n_scales`, and `lmax` only sets the default of `bound`.
     n_scales : int
         Wavelet bands besides the scaling function, 1 to 1000 ('half_cosine': from 2); default 6.
     order : int
         Degree of the Chebyshev polynomials, 0 to 100000; default 30. Time is proportional to it.
-    laplacian : {'combinatorial', 'normalized', 'random_walk', 'regularized'}
-        Which Laplacian of the graph to use, as in `ImageGraph.laplacian`; default 'combinatorial'.
+    laplacian : {'combinatorial', 'normalized', 'random_walk', 'regularized'}, optional
+        Which Laplacian of the graph to use, as in `ImageGraph.laplacian`. Default: the `lap_type`
+        of a PyGSP graph, else 'combinatorial'.
     lmax : float or 'lanczos', optional
         Eigenvalue at which the highest band ends, not below the largest eigenvalue unless `bound`
         is given too; 'lanczos' takes 1.01 times an estimate of it. Default: `bound`. See Notes.
@@ -70,7 +71,7 @@ class SpectralGraphWavelets:
     Attributes
     ----------
     laplacian, order
-        As given.
+        As given, or the default.
     shape : tuple of int
         Shape of a signal: that of the image for an `ImageGraph`, (N,) for other graphs.
     dtype : numpy.dtype
@@ -120,7 +121,7 @@ class SpectralGraphWavelets:
         n_scales: int = 6,
         order: int = 30,
         *,
-        laplacian: str = "combinatorial",
+        laplacian: str | None = None,
         lmax: float | str | None = None,
         bound: float | None = None,
         tau: float | None = None,
@@ -131,6 +132,10 @@ class SpectralGraphWavelets:
         self.order = check_count("order", order, 0, MAX_ORDER)
         self.n_jobs = n_jobs
         self._approximation = approximation
+        if laplacian is None:
+            laplacian = getattr(graph, "lap_type", "combinatorial")
+        if lmax is None and bound is None and hasattr(filters, "G"):
+            lmax = filters.G.lmax
         with RowExecutor(n_jobs) as executor:
             operator = LaplacianOperator.of_graph(graph, laplacian, None, executor, tau)
             self.laplacian, self.shape, self.dtype = operator.kind, operator.shape, operator.dtype
@@ -303,7 +308,7 @@ class SpectralGraphWavelets:
             if interval_end < least * (1 - 1e-5):
                 raise ValueError(
                     f"{name}={interval_end:g} lies below the largest eigenvalue, which is at least "
-                    f"{least:g}; leave {name} out or give a larger one"
+                    f"{least:g}; give a larger {name}, or leave it out if you gave it"
                 )
         if design_end is None:
             design_end = interval_end or self._operator.bound

@@ -137,6 +137,21 @@ def test_results_match_the_chebyshev_filters_of_pygsp(name, order, kind):
     np.testing.assert_allclose(ours, expected.reshape(ours.shape), rtol=0, atol=1e-10)
 
 
+def test_laplacian_and_interval_are_those_of_pygsp_objects():
+    """Outside [0, lmax] Itersine is not a frame, and its bands were not invertible."""
+    for kind in ("combinatorial", "normalized"):
+        graph = pygsp.graphs.Graph(small_graph().adjacency.toarray(), lap_type=kind)
+        graph.compute_fourier_basis()
+        filters = pygsp.filters.Itersine(graph)
+        wavelets = SpectralGraphWavelets(graph, filters)
+        assert (wavelets.laplacian, wavelets.bound) == (kind, pytest.approx(graph.lmax))
+        signal = signal_for(wavelets)
+        expected = filters.filter(signal, method="chebyshev", order=30)
+        np.testing.assert_allclose(wavelets.analyze(signal).T, expected, rtol=0, atol=1e-10)
+        assert relative_error(wavelets.reconstruct(expected.T), signal) < 1e-10
+    assert SpectralGraphWavelets(graph, laplacian="random_walk").laplacian == "random_walk"
+
+
 # --- frames and their inverse ------------------------------------------------------------
 
 
