@@ -1,8 +1,9 @@
-"""Image graphs in `.npz` files.  What the C core relies on is checked when a file is read."""
+"""Image graphs in `.npz` files, and the checks of edges that the C core relies on."""
 
+import copy
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,12 +40,12 @@ def write_graph(graph: Any, path: str | os.PathLike[str]) -> None:
         np.savez(file, **{name: part for name, part in parts.items() if part is not None})
 
 
-def read_graph(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read what `write_graph` wrote, as arguments of `ImageGraph`; ValueError if it is damaged."""
+def read_graph(path: str | os.PathLike[str], make: Callable[..., Any]) -> Any:
+    """Read what `write_graph` wrote and call `make`, `ImageGraph`; ValueError if it is damaged."""
     with open(os.fspath(path), "rb") as file:
         try:
             with np.lib.npyio.NpzFile(file) as arrays:
-                return _parts_of(arrays)
+                return make(**_parts_of(arrays))
         except MemoryError:
             raise
         except Exception as error:  # zipfile and zlib raise many types of exceptions
@@ -66,7 +67,7 @@ def _parts_of(file: Mapping[str, Array]) -> dict[str, Any]:
     if not 2 <= len(shape) <= MOST_AXES or min(shape) < 1:
         raise ValueError(f"shape {shape}")
     window, spacing = file["window"].tolist(), file.get("spacing")
-    parts = {
+    return {
         "edges": _matrix_of(file, math.prod(shape)),
         "shape": shape,
         "kind": check_choice("kind", str(file["kind"]), ("nnk", "bilateral")),
@@ -77,38 +78,40 @@ def _parts_of(file: Mapping[str, Array]) -> dict[str, Any]:
         "valid": file.get("valid"),
         "spacing": check_spacing(spacing.tolist(), len(shape)) if spacing is not None else None,
     }
-    _check_edges(parts["edges"], parts)
-    return parts
 
 
 def _matrix_of(file: Mapping[str, Array], n_nodes: int) -> csr_array:
-    """Return the CSR arrays as a matrix of positive weights in canonical format."""
+    """Return the CSR arrays as a matrix."""
     indptr, indices, data = file["indptr"], file["indices"], file["data"]
     if indptr.dtype not in (np.int32, np.int64) or indices.dtype != indptr.dtype:
         raise ValueError(f"indptr is {indptr.dtype}, indices are {indices.dtype}")
-    if data.dtype not in (np.float32, np.float64):
-        raise ValueError(f"weights are {data.dtype}")
-    matrix = csr_array((data, indices, indptr), shape=(n_nodes, n_nodes))
-    matrix.check_format(full_check=True)
+    return csr_array((data, indices, indptr), shape=(n_nodes, n_nodes))
+
+
+def check_edges(graph: Any) -> None:
+    """Raise ValueError if the edges of an `ImageGraph`, a CSR matrix, contradict its other parts.
+
+    The matrix must be in canonical format, with weights that are not negative.
+    """
+    matrix, shape, valid = graph.edges, graph.shape, graph.valid
+    copy.copy(matrix).check_format()  # which converts indices in place
+    if matrix.shape != (graph.n_nodes, graph.n_nodes):
+        raise ValueError(f"edges are a matrix of {matrix.shape} for an image of shape {shape}")
     if not matrix.has_canonical_format:
         raise ValueError("columns of a row are not ascending")
-    if not (np.isfinite(data).all() and (data > 0).all()):
-        raise ValueError("a weight is not a positive number")
-    return matrix
-
-
-def _check_edges(matrix: csr_array, parts: Mapping[str, Any]) -> None:
-    """Raise ValueError if the edges contradict the other entries of the file."""
-    shape, valid = parts["shape"], parts["valid"]
-    sides, degree = sides_of(parts["window"], len(shape)), np.diff(matrix.indptr)
+    if matrix.dtype not in (np.float32, np.float64):
+        raise ValueError(f"weights are {matrix.dtype}, not float32 or float64")
+    if not (np.isfinite(matrix.data).all() and (matrix.data >= 0).all()):
+        raise ValueError("a weight is negative or not finite")
+    sides, degree = sides_of(graph.window, len(shape)), np.diff(matrix.indptr)
     rows = np.repeat(np.arange(len(degree), dtype=matrix.indices.dtype), degree)
     if (rows == matrix.indices).any():
-        raise ValueError("a self loop")
+        raise ValueError("an edge links a pixel to itself (a self loop)")
     for side, stride, n in zip(sides, strides_of(shape), shape, strict=True):  # one axis at a time
         start, end = (i // stride % n for i in (rows, matrix.indices))
         if (abs(end - start) > side // 2).any():
-            raise ValueError("an edge leaves the window")
-    if not parts["directed"]:
+            raise ValueError(f"an edge leaves the window, {graph.window}")
+    if not graph.directed:
         one, other = ((m.indptr, m.indices, m.data) for m in (matrix, csr_array(matrix.T)))
         if not all(map(np.array_equal, one, other)):
             raise ValueError("an undirected graph must be symmetric")

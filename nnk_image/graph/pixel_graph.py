@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, triu
 from nnk_image.base.extras import needing
 from nnk_image.base.image import Array
 from nnk_image.graph import laplacian
-from nnk_image.graph.files import read_graph, write_graph
+from nnk_image.graph.files import check_edges, read_graph, write_graph
 from nnk_image.graph.planes import EdgePlanes
 
 if TYPE_CHECKING:
@@ -63,6 +63,16 @@ class ImageGraph:
     directed: bool = False
     valid: npt.NDArray[np.bool_] | None = None
     spacing: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        edges = self.edges
+        if not isinstance(edges, EdgePlanes):
+            check_edges(self)
+        elif (edges.shape, edges.window) != (self.shape, self.window):
+            raise ValueError(
+                f"these edges are of an image of shape {edges.shape} and window {edges.window}, "
+                f"not {self.shape} and {self.window}; build the graph anew"
+            )
 
     @property
     def adjacency(self) -> csr_array:
@@ -206,7 +216,8 @@ class ImageGraph:
         Files of unknown origin are safe to read: no code in them is executed. FileNotFoundError if
         there is no such file, ValueError if it is damaged or holds no graph.
         """
-        return cls(**read_graph(path))
+        graph: ImageGraph = read_graph(path, cls)
+        return graph
 
     def __repr__(self) -> str:
         per_node = self.adjacency.nnz / self.n_nodes

@@ -24,7 +24,8 @@ class EdgePlanes:
 
     def __init__(self, spec: GraphSpec, executor: RowExecutor, directed: bool = False) -> None:
         self.bits = choose_edges(spec, executor, directed)
-        self.shape, self.dtype, self.directed = spec.image.shape, spec.image.dtype, directed
+        self.shape, self.dtype, self.window = spec.image.shape, spec.image.dtype, spec.side
+        self.directed = directed
         self._kernel, self._row_work, self._n_jobs = spec.kernel(), spec.row_work, executor.n_jobs
         self._height = spec.lines.height
 

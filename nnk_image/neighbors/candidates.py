@@ -247,6 +247,7 @@ def _given_candidates(given: Any, n_points: int) -> Candidates:
                 f"neighbors= is a matrix of shape {given.shape}; it must have a column for each of "
                 f"the {n_points} points"
             )
+        copy.copy(given).check_format()  # which converts indices in place
         indices = given.indices
     else:
         indices = plain_array(given)

@@ -3,6 +3,7 @@
 import io
 import os
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -155,7 +156,7 @@ DAMAGE = {
     "fewer weights": (altered(data=lambda a: a[:-1]), ""),
     "index outside": (altered(indices=put(4, 30)), "indices"),
     "negative index": (altered(indices=put(4, -1)), ""),
-    "infinite weight": (altered(data=put(2, np.inf)), "weight is not a positive number"),
+    "infinite weight": (altered(data=put(2, np.inf)), "weight is negative or not finite"),
     "columns out of order": (altered(indices=lambda a: put([0, 1], a[[1, 0]])(a)), "not ascending"),
     "self loop": (altered(indices=put(0, 0)), "self loop"),
     "edge outside the window": (edges((0, 3), (3, 0)), "leaves the window"),
@@ -176,6 +177,23 @@ def test_damaged_graphs_are_refused(changed, says, tmp_path):
 @pytest.mark.parametrize("name", [*FIELDS, *CSR, "format"])
 def test_missing_arrays_are_named(name, tmp_path):
     assert name in refusal(crafted(tmp_path, without=[name]))
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"edges": csr_array(np.ones((30, 30)) - np.eye(30))}, "leaves the window, 5"),
+        ({"edges": csr_array((29, 29))}, r"matrix of \(29, 29\) for an image of shape \(5, 6\)"),
+        ({"edges": GRAPHS["nnk"].adjacency, "shape": (6, 5)}, "leaves the window"),
+        ({"edges": GRAPHS["nnk"].adjacency, "window": 3}, "leaves the window, 3"),
+        ({"shape": (6, 5)}, r"image of shape \(5, 6\) and window 5, not \(6, 5\)"),
+        ({"window": 3}, "and window 5, not .* and 3"),
+    ],
+)
+def test_parts_that_contradict_each_other_are_refused(changed, says):
+    """The C core wrote outside its arrays."""
+    with pytest.raises(ValueError, match=says):
+        replace(GRAPHS["nnk"], **changed)
 
 
 class Trap:

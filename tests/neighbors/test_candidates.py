@@ -189,6 +189,14 @@ def test_invalid_candidates_are_refused(given, error, text):
         nnk_graph(POINTS, K, neighbors=given)
 
 
+def test_a_damaged_matrix_is_refused():
+    """The C core read outside its arrays."""
+    graph = nnk_graph(POINTS, K)
+    graph.indptr[5] = 10**7
+    with pytest.raises(ValueError, match="non-decreasing sequence"):
+        nnk_neighbors(POINTS, K, neighbors=graph)
+
+
 @given(st.integers(0, 10**6), st.sampled_from([1, 2, 3, 15]), st.booleans())
 def test_the_tree_finds_the_largest_cosines(seed, n_features, integers):
     """Compared with all pairs; equal directions and points at the origin are among the points."""
