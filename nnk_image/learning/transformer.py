@@ -1,5 +1,7 @@
 """The NNK graph as a step of scikit-learn's pipelines."""
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Self
@@ -71,9 +73,7 @@ n_jobs : optional
         self._model.warn_if_empty(solved)
         self.sigma_, self.error_ = solved.sigma, solved.error
         self.graph_ = solved.graph(self.symmetrize)
-        self._row_of: dict[bytes, int] = {}
-        for i, row in enumerate(self._model.points):
-            self._row_of.setdefault(_fingerprint(row), i)
+        self._row_of = {key: i for i, key in enumerate(_keys(self._model.points))}
         return self
 
     def transform(self, X: npt.ArrayLike) -> csr_array:
@@ -83,7 +83,8 @@ n_jobs : optional
         ----------
         X : (n, d) array_like or sparse matrix
             Points; (n, N) kernel values with the fitted points for a precomputed kernel. One that
-            equals a fitted point counts as that point (the first, if several do).
+            equals a fitted point counts as that point. If several do, the first of X counts as the
+            first of them, the second as the second, and so on.
 
         Returns
         -------
@@ -93,7 +94,8 @@ n_jobs : optional
         """
         points = self._checked_queries(X)
         queries = self._model.check_queries(points)
-        known = np.array([self._row_of.get(_fingerprint(row), -1) for row in queries])
+        row_of = self._row_of
+        known = np.array([row_of.get(k, row_of.get((k[0], 0), -1)) for k in _keys(queries)])
         new = np.flatnonzero(known < 0)
         if len(new) == 0:
             return self.graph_[known]
@@ -110,6 +112,10 @@ n_jobs : optional
         return self.n_samples_fit_
 
 
-def _fingerprint(row: Array) -> bytes:
-    """Return a key that only equal rows share; 0 and -0 count as equal."""
-    return blake2b((row + 0.0).tobytes(), digest_size=16).digest()
+def _keys(points: Array) -> Iterator[tuple[bytes, int]]:
+    """Yield a key of each row that equal rows share, 0 and -0 too, and how many came before."""
+    count: Counter[bytes] = Counter()
+    for row in points:
+        key = blake2b((row + 0.0).tobytes(), digest_size=16).digest()
+        yield key, count[key]
+        count[key] += 1

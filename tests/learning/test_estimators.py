@@ -123,12 +123,14 @@ def test_invalid_options_are_refused_by_fit(cls, options, message, iris):
 
 @pytest.mark.parametrize("rule", ["min_error", "mean", None])
 def test_fitted_points_give_the_graph(rule, iris):
-    X = np.unique(iris[0], axis=0)
+    """Point 142 is equal to 101, and once got its row."""
+    X = iris[0]
     transformer = NNKGraphTransformer(8, symmetrize=rule)
     graph = transformer.fit_transform(X)
     expected = nnk_image.nnk_graph(X, 8, symmetrize=rule)
     assert abs(graph - expected).max() == 0
     assert abs(transformer.transform(X) - expected).max() == 0
+    assert abs(transformer.transform(X[[142]]) - expected[[101]]).max() == 0
     assert_array_equal(transformer.error_, nnk_image.nnk_neighbors(X, 8).error)
     with pytest.raises(ValueError, match="symmetrize='most'"):
         NNKGraphTransformer(symmetrize="most").fit(X)
