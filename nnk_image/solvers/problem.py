@@ -62,9 +62,9 @@ class Problem:
     """Checked arguments of a solver.
 
     `values` are (C, N), of the float32 or float64 in which all is computed, and 0 where unknown;
-    `start` holds for each channel the `SolverInfo.state` given, or a signal (N,). Both are divided
-    by `scale`, a power of 2, so that squares neither overflow nor underflow. `shape` is that of the
-    signal given, and `dtype` that of the result.
+    `start` holds for each channel the `SolverInfo.state` given, if `continued`, or a signal (N,).
+    Both are divided by `scale`, a power of 2, so that squares neither overflow nor underflow.
+    `shape` is that of the signal given, and `dtype` that of the result.
     """
 
     graph: ImageGraph | csr_array
@@ -77,6 +77,7 @@ class Problem:
     shape: tuple[int, ...]
     scale: float = 1.0
     dtype: npt.DTypeLike = float
+    continued: bool = False
 
     @property
     def fixed(self) -> Array:
@@ -115,8 +116,11 @@ class Problem:
         """
         with RowExecutor(n_jobs) as executor, np.errstate(over="ignore", invalid="ignore"):
             system = system_of(self, executor)
-            if any(start.shape not in (self.known.shape, system.shape) for start in self.start):
-                raise ValueError("start is the SolverInfo of another solver, or of another graph")
+            if self.continued and any(start.shape != system.shape for start in self.start):
+                raise ValueError(
+                    "start is the SolverInfo of another solver, or of another graph; for the same "
+                    "graph, give the signal that the other solver returned"
+                )
             found = [system.solve(*given) for given in zip(self.values, self.start, strict=True)]
         signals, counts, errors, states = zip(*found, strict=True)
         signal = self.scale * np.stack(signals, axis=-1).reshape(self.shape)
@@ -178,11 +182,14 @@ def check_problem(
     values = known_channels("signal", signal, mask, graph).astype(arithmetic, order="C")
     scale = 2.0 ** (int(np.frexp(abs(values).max())[1]) - 1)
     values /= scale
+    continued = isinstance(start, SolverInfo)
     if start is None:
         middle = values.sum(axis=1, keepdims=True) / mask.sum(dtype=values.dtype)
         states = list(np.where(mask, values, middle))
-    elif isinstance(start, SolverInfo):
+    elif continued:
         states = start.state
+        if not all(np.isfinite(state).all() for state in states):
+            raise ValueError("start is a SolverInfo whose state is not finite; give another start")
     else:
         states = list(node_values("start", plain_array(start), graph, n).T)
         if not np.isfinite(states).all():
@@ -194,7 +201,8 @@ def check_problem(
         same = f"must have as many channels as the signal, {len(values)}"
         raise ValueError(f"start {same}, not {len(states)}")
     return Problem(
-        graph, values, mask, strength, tol, max_iterations, states, signal.shape, scale, dtype
+        *(graph, values, mask, strength, tol, max_iterations),
+        *(states, signal.shape, scale, dtype, continued),
     )
 
 

@@ -320,6 +320,12 @@ def test_a_start_of_another_graph_and_masked_values_are_refused(solver):
     assert solver(GRAPH, NOISY.astype(np.float32), 2.0, start=info).dtype == np.float32
     with pytest.raises(ValueError, match="SolverInfo of another solver, or of another graph"):
         solver(nnk_image.image_graph(NOISY[:9], sigma_f=40), NOISY[:9], 2.0, start=info)
+    for other in set(SOLVERS) - {solver}:
+        with pytest.raises(ValueError, match="of another solver"):
+            other(GRAPH, NOISY, 2.0, start=info)
+    info.state[0][3] = np.nan
+    with pytest.raises(ValueError, match="SolverInfo whose state is not finite"):
+        solver(GRAPH, NOISY, 2.0, start=info)
     masked = np.ma.masked_less(NOISY, 90)
     with pytest.raises(ValueError, match=r"where known; .* not at node .*: let known be False"):
         solver(GRAPH, masked, 2.0)
