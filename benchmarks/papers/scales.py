@@ -77,7 +77,7 @@ def scales_of(X):
         if len(points) < 3:  # two would have one link, whatever the width
             break
         near = nnk_neighbors(points, min(N_NEIGHBORS, len(points) - 1), sigma=sigma)
-        values = intrinsic_dimension(near, points), near.n_kept
+        values = intrinsic_dimension(points, near), near.n_kept
         result[:, i] = [np.average(v, weights=counts) for v in values]
     return result
 
@@ -116,7 +116,7 @@ def counts_of(X):
         logs = np.log(distances[:, k - 1 : k] / distances[:, : k - 1]).mean(axis=1)
         # E. Levina, P. Bickel, 2005, with the mean of inverses as D. MacKay, Z. Ghahramani propose.
         likelihood = (k - 2) / (k - 1) / logs.mean()
-        result[:, i] = intrinsic_dimension(near, X).mean(), likelihood, distances[:, k - 1].mean()
+        result[:, i] = intrinsic_dimension(X, near).mean(), likelihood, distances[:, k - 1].mean()
     return result
 
 

@@ -98,16 +98,16 @@ def manifold_metrics(
 
 
 def intrinsic_dimension(
-    neighborhoods: Weights, X: npt.ArrayLike, *, threshold: float = 0.05
+    X: npt.ArrayLike, neighborhoods: Weights, *, threshold: float = 0.05
 ) -> Array:
     """Estimate the local dimension of data at each point, such as 1 on a curve and 2 on a surface.
 
     Parameters
     ----------
-    neighborhoods : Neighborhoods, or (N, N) scipy.sparse matrix
-        Neighbors of each point, from `nnk_neighbors`.
     X : (N, d) array_like or sparse matrix
         Points.
+    neighborhoods : Neighborhoods, or (N, N) scipy.sparse matrix
+        Neighbors of each point, from `nnk_neighbors`.
     threshold : float
         A direction counts if its eigenvalue exceeds this fraction of the largest one, below 1;
         default 0.05.
@@ -139,7 +139,7 @@ def intrinsic_dimension(
     >>> near = nnk_neighbors(line, n_neighbors=4)
     >>> near.n_kept
     array([1, 2, 2, 2, 2, 2, 1], dtype=int32)
-    >>> intrinsic_dimension(near, line)
+    >>> intrinsic_dimension(line, near)
     array([1, 1, 1, 1, 1, 1, 1])
     """
     if check_number("threshold", threshold) >= 1:

@@ -152,10 +152,10 @@ def test_dimension_of_flat_data_is_that_of_its_subspace(d):
     axes = np.linalg.qr(rng.standard_normal((6, 6)))[0][:d]
     X = rng.uniform(-1, 1, (400, d)) @ axes + rng.standard_normal(6)
     near = nnk_neighbors(X, n_neighbors=40, method="knn")
-    dimension = intrinsic_dimension(near, X)
+    dimension = intrinsic_dimension(X, near)
     assert dimension.max() == d
     assert np.mean(dimension == d) > 0.9
-    assert intrinsic_dimension(near, X, threshold=0).min() >= d
+    assert intrinsic_dimension(X, near, threshold=0).min() >= d
 
 
 def test_dimension_counts_large_eigenvalues_of_the_weighted_scatter():
@@ -168,9 +168,9 @@ def test_dimension_counts_large_eigenvalues_of_the_weighted_scatter():
         offsets = X - point
         values = np.linalg.eigvalsh((offsets * row[:, None]).T @ offsets)
         expected.append(np.sum(values > 0.1 * values.max()))
-    np.testing.assert_array_equal(intrinsic_dimension(near, X, threshold=0.1), expected)
+    np.testing.assert_array_equal(intrinsic_dimension(X, near, threshold=0.1), expected)
     other_units = sp.csr_array(2.0**-900 * weights)
-    np.testing.assert_array_equal(intrinsic_dimension(other_units, X, threshold=0.1), expected)
+    np.testing.assert_array_equal(intrinsic_dimension(X, other_units, threshold=0.1), expected)
 
 
 # --- invalid input -----------------------------------------------------------------------
@@ -190,11 +190,11 @@ INVALID = np.where(np.arange(40)[:, None] == 3, np.nan, POINTS)
         (lambda: manifold_metrics(POINTS, NEAR, norm="max"), ValueError, "norm='max' is unknown"),
         (lambda: manifold_metrics(POINTS[1:], NEAR), ValueError, "X holds 39 points"),
         (lambda: intrinsic_dimension(POINTS, POINTS), TypeError, "ndarray"),
-        (lambda: intrinsic_dimension(sp.csr_array((0, 3)), ONES), ValueError, "are empty"),
-        (lambda: intrinsic_dimension(NEAR.to_csr() * np.nan, POINTS), ValueError, "finite"),
-        (lambda: intrinsic_dimension(NEAR.to_csr() * 1j, POINTS), TypeError, "complex"),
-        (lambda: intrinsic_dimension(ONES, np.eye(4)), ValueError, "X holds 4 points"),
-        (lambda: intrinsic_dimension(-ONES, np.eye(3)), ValueError, "must be positive, got -1"),
+        (lambda: intrinsic_dimension(ONES, sp.csr_array((0, 3))), ValueError, "are empty"),
+        (lambda: intrinsic_dimension(POINTS, NEAR.to_csr() * np.nan), ValueError, "finite"),
+        (lambda: intrinsic_dimension(POINTS, NEAR.to_csr() * 1j), TypeError, "complex"),
+        (lambda: intrinsic_dimension(np.eye(4), ONES), ValueError, "X holds 4 points"),
+        (lambda: intrinsic_dimension(np.eye(3), -ONES), ValueError, "must be positive, got -1"),
     ],
 )  # fmt: skip
 def test_invalid_input_is_refused(call, error, message):
