@@ -82,8 +82,9 @@ class ImageGraph:
         node ``i = row * W + column``. The matrix is symmetric unless `directed`; it has sorted
         columns, no explicit zeros and no self loops. Rows of masked pixels are empty.
 
-        The graph keeps this matrix, which is read-only. To change it, or to pass it to a function
-        that fails with "WRITEBACKIFCOPY base is read-only", use ``graph.adjacency.copy()``.
+        The graph cannot be changed through this matrix: its arrays are read-only, and methods such
+        as `setdiag` have no effect on the graph. To change it, or to pass it to a function that
+        fails with "WRITEBACKIFCOPY base is read-only", use ``graph.adjacency.copy()``.
         """
         edges = self.edges.matrix if isinstance(self.edges, EdgePlanes) else self.edges
         matrix = copy.copy(edges)  # shares the arrays, which stay read-only

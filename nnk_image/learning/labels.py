@@ -168,6 +168,8 @@ def few_shot_labels(
     >>> few_shot_labels(points[[0, 7]], ["right", "up"], points[1:7])
     array(['right', 'right', 'right', 'up', 'up', 'up'], dtype='<U5')
     """
+    if "queries" in options:
+        raise TypeError("queries is no option of few_shot_labels: pass them as Q")
     options = {"kernel": "cosine"} | options
     if options["kernel"] == "precomputed":
         raise ValueError(

@@ -56,6 +56,8 @@ def nnk_distance(
     >>> round(nnk_distance([[20.0]], B, n_neighbors=4, sigma=1.0), 3)
     1.0
     """
+    if "queries" in options:
+        raise TypeError("queries is no option of nnk_distance: the queries are A, the points B")
     A, B = check_features("A", A), check_features("B", B)
     if A.shape[1] != B.shape[1]:
         raise ValueError(f"A has {A.shape[1]} features, B has {B.shape[1]}")

@@ -50,7 +50,8 @@ def _not_zero(sigma: float | NDArray[np.float64]) -> float | NDArray[np.float64]
     if not zero.any():
         return sigma
     warn(
-        "sigma is 0 (there are no candidates, or all are equal to the query), for which no kernel "
-        "is defined; using 1. Give a positive sigma to avoid this warning"
+        "sigma is 0 (there are no candidates, or all are equal to the query, or distances are too "
+        "small for float64: scale X), for which no kernel is defined; using 1. Give a positive "
+        "sigma to avoid this warning"
     )
     return np.where(zero, 1.0, sigma) if np.ndim(sigma) else 1.0

@@ -21,7 +21,7 @@ ORDERS = (4, 6, 12, 15, 30)
 """Chebyshev orders of the thesis's Figure 3.3, and 30."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EnergyCompaction:
     """Energies of wavelet bands, returned by `energy_compaction`.
 
@@ -106,6 +106,11 @@ class EnergyCompaction:
         vectors = np.linalg.eigh(fitted)[1][:, ::-1]
         energy = ((self.moments @ vectors) * vectors).sum(axis=0)
         return replace(self, blocks=self.blocks | {"klt": np.maximum(energy, 0)})
+
+    def __repr__(self) -> str:
+        edges = ", ".join(f"{name} {n} edges" for name, n in self.n_edges.items())
+        blocks = f", block transforms {', '.join(self.blocks)}" if self.blocks else ""
+        return f"<EnergyCompaction: {edges}, orders {self.orders}{blocks}>"
 
 
 def energy_compaction(

@@ -63,7 +63,14 @@ def design(filters, n_scales, lmax):
 
 def _custom(functions, x):
     """Return the values of functions, one per band, at eigenvalues x."""
-    values = np.stack([np.broadcast_to(function(x), x.shape) for function in functions])
+    found = [np.asarray(function(x)) for function in functions]
+    for band, values in enumerate(found):
+        if values.shape not in ((), (1,), x.shape):
+            raise ValueError(
+                f"filter {band} returns an array of shape {values.shape} for {x.size} eigenvalues; "
+                "return one number for each, or a single one"
+            )
+    values = np.stack([np.broadcast_to(values, x.shape) for values in found])
     if np.iscomplexobj(values):
         raise TypeError("filters must return real numbers, not complex ones")
     return values

@@ -193,6 +193,7 @@ def test_queries_without_similar_points_get_the_most_frequent_label():
         ({"y": np.ma.masked_equal([0, 1], 0)}, ValueError, r"y\[0\] is missing"),
         ({"Q": [[1.0, 2.0, 3.0]]}, ValueError, "3 features"),
         ({"n_accept": 0}, ValueError, "n_accept=0"),
+        ({"queries": np.eye(2)}, TypeError, "queries is no option"),
         ({"n_neighbors": 1.5}, TypeError, "integer"),
         ({"kernel": "precomputed"}, ValueError, "queries become points"),
         ({"method": "kstar"}, ValueError, "use kernel='gaussian'"),  # which is not the default here

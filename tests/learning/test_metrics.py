@@ -184,6 +184,7 @@ INVALID = np.where(np.arange(40)[:, None] == 3, np.nan, POINTS)
     ("call", "error", "message"),
     [
         (lambda: nnk_distance(POINTS[:, :2], POINTS), ValueError, "A has 2 features, B has 6"),
+        (lambda: nnk_distance(POINTS, POINTS, queries=POINTS), TypeError, "queries is no option"),
         (lambda: nnk_distance(POINTS, INVALID), ValueError, "6 of 240 numbers of B are not finite"),
         (lambda: nalac(POINTS, POINTS[:30], NEAR, nnk_neighbors(POINTS[:30], 5)), ValueError,
          "40 and of 30 points"),

@@ -317,6 +317,7 @@ def test_dissimilar_and_zero_points_are_isolated():
         (lambda: nnk_neighbors(ROLL[:5], 30, queries=ROLL), "there are 5 points; all are"),
         (lambda: nnk_neighbors(ROLL[:1], 1, sigma=1.0), "there are 0 other points"),
         (lambda: nnk_graph(np.ones((9, 2)), 3), "sigma is 0"),
+        (lambda: nnk_graph(ROLL * 1e-200, 3), "distances are too small for float64: scale X"),
         (lambda: nnk_graph(ROLL, 3, sigma=1.0, method_params={"l1": 1}), "a smaller l1 or tol"),
     ],
 )

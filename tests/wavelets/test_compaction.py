@@ -1,6 +1,7 @@
 """Tests of energy compaction, against direct computations and the published experiment."""
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -90,6 +91,13 @@ def assert_same(one, two):
     assert (one.orders, one.n_edges, one.lmax) == (two.orders, two.n_edges, two.lmax)
     for name, energy in one.energy.items():
         np.testing.assert_array_equal(energy, two.energy[name], strict=True)
+
+
+def test_repr_names_graphs_orders_and_block_transforms():
+    text = repr(energy_compaction(IMAGE, orders=(3, 8), block_size=4))
+    counts = r"bilateral \d+ edges, nnk \d+ edges"
+    blocks = "block transforms dct, bilateral, nnk"
+    assert re.fullmatch(rf"<EnergyCompaction: {counts}, orders \(3, 8\), {blocks}>", text)
 
 
 def test_shares_add_up_and_lmax_is_1_percent_above_the_largest_eigenvalue():
