@@ -43,8 +43,8 @@ class SpectralGraphWavelets:
         ignore `n_scales`.
 
         Or functions, one per band, that take an ndarray of eigenvalues and return the response at
-        each; or a `pygsp.filters.Filter`, which makes the `lmax` of its graph the default.
-        These ignore `n_scales`, and `lmax` only sets the default of `bound`.
+        each; or a `pygsp.filters.Filter`, for which the default of `lmax` is that of its graph, if
+        less than the bound. These ignore `n_scales`, and `lmax` only sets the default of `bound`.
     n_scales : int
         Wavelet bands besides the scaling function, 1 to 1000 ('half_cosine': from 2); default 6.
     order : int
@@ -134,12 +134,12 @@ class SpectralGraphWavelets:
         self._approximation = approximation
         if laplacian is None:
             laplacian = getattr(graph, "lap_type", "combinatorial")
-        if lmax is None and bound is None and hasattr(filters, "G"):
-            lmax = filters.G.lmax
         with RowExecutor(n_jobs) as executor:
             operator = LaplacianOperator.of_graph(graph, laplacian, None, executor, tau)
             self.laplacian, self.shape, self.dtype = operator.kind, operator.shape, operator.dtype
             self._operator = operator
+            if lmax is None and bound is None and hasattr(filters, "G"):
+                lmax = min(filters.G.lmax, operator.bound)
             self.lmax, self.bound = self._interval(lmax, bound, executor)
         self.bank = filter_bank.design(filters, n_scales, self.lmax)
         self.n_bands = self.bank.n_bands
