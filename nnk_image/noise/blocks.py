@@ -107,10 +107,11 @@ def is_drawing(pixels, constant, valid):
     return not several_values or np.count_nonzero(alone) <= _MOST_ALONE * np.count_nonzero(valid)
 
 
-def coefficients_of_blocks(channels, usable, constant, dark):
+def coefficients_of_blocks(channels, brightness, usable, constant, dark):
     """Return the (n, C, frequencies) coefficients of usable blocks, and their (n,) brightnesses.
 
     The coefficients are those of the opponent channels of `cosine_matrix`. `channels` is (C, H, W),
+    `brightness` (H, W) the mean of the channels, or of those of which they are differences,
     `usable` (H, W) shares of the channels that are neither masked nor clipped at white, `constant`
     (H, W) bools: pixels of constant areas, and `dark` (C, H, W) shares of pixels clipped at black,
     where the coefficients are raised by as much as clipping has weakened the noise.
@@ -134,10 +135,11 @@ def coefficients_of_blocks(channels, usable, constant, dark):
         means = own.mean(axis=(1, 2), keepdims=True)
         windows[weakened] = means + (own - means) / _retained(dark[weakened])[:, None, None]
     blocks = np.tensordot(windows, cosine_matrix(len(channels)), (0, 1)).transpose(0, 3, 1, 2)
-    blocks = blocks[_least_clipped(unusable, blocks[:, 0])]
-    brightness = blocks[:, 0].mean(axis=(1, 2)) / np.sqrt(len(channels))
+    kept = _least_clipped(unusable, blocks[:, 0])
+    blocks, row, column = blocks[kept], row[kept], column[kept]
+    means = sliding_window_view(brightness, (SIDE, SIDE))[y[row], x[column]].mean(axis=(1, 2))
     coefficients = blocks.reshape(-1, SIDE * SIDE) @ DCT_MATRIX
-    return coefficients.reshape(*blocks.shape[:2], len(U)), brightness
+    return coefficients.reshape(*blocks.shape[:2], len(U)), means
 
 
 def _retained(share):

@@ -43,15 +43,14 @@ class Line:
         if span == 0:
             return cls(0.0, float(variances.mean() ** (1 / power)), power, 0.0)
         usual = weighted_medians(variances[None], certainty)[0]
-        place = np.append((brightness - darkest) / span, [0, 1])
+        place = np.tile((brightness - darkest) / span, 2)
         ends = np.stack([1 - place, place], axis=1)
-        values = np.append(variances, [usual, usual])
+        values = np.append(variances, np.full_like(variances, usual))
         roots = values ** (1 / power)
         least = (_LEAST_VARIANCE * np.median(variances)) ** (1 / power)
-        weights = np.append(certainty, 2 * [1 - certainty.mean()])
-        texture = np.append(texture, [1, 1])
-        fitted, above = roots.copy(), 1.0
-        fitted[-2:] = roots.max()  # relative to the median, the ends would weigh far too much
+        weights = np.append(certainty, 1 - certainty)
+        texture = np.append(texture, texture)
+        fitted, above = np.maximum(roots, usual ** (1 / power)), 1.0
         for _ in range(_ITERATIONS):
             relative = weights / (above * fitted)
             first, last = nnls(ends * relative[:, None], roots * relative)[0]

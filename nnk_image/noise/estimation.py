@@ -23,8 +23,8 @@ from nnk_image.noise.model import PER_CHANNEL, NoiseModel
 from nnk_image.noise.photons import photon_noise
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
 from nnk_image.noise.scale import Scale, scales_of
-from nnk_image.noise.slices import correlation_across_slices
-from nnk_image.noise.trust import MOST, correlated_trust
+from nnk_image.noise.slices import SLAB, correlation_across_slices
+from nnk_image.noise.trust import MOST, MOST_OF_DIFFERENCES, correlated_trust
 
 KINDS = ("white", "poisson", "correlated", "rician")
 """Kinds of noise that a caller may specify."""
@@ -204,7 +204,11 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
             plane = without_offsets(plane, estimate_offsets(plane, rows, columns))
     if kind == "poisson" and image.channels > 1:
         return replace(_poisson_noise_by_channel(plane), rows=rows, columns=columns), 0.0
-    scales = measure_scales(plane)
+    with_correlation = correlated and kind in (None, "correlated")
+    across = correlation_across_slices(image) if with_correlation else None
+    following = _plane(image, 1) if is_volume and image.shape[-3] >= SLAB else None
+    next_correlation = 0.0 if across is None else across[len(across) // 2 + 1]
+    scales = measure_scales(plane, following, next_correlation)
     if not scales:
         return NoiseModel([0.0] * image.channels, rows=rows, columns=columns), 0.0
     weight = 0.0
@@ -212,8 +216,8 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
         weight = MOST
     elif kind is None and correlated:
         weight = correlated_trust(scales)
-    with_correlation = correlated and kind in (None, "correlated")
-    across = correlation_across_slices(image) if with_correlation else None
+    if following is not None:
+        weight = min(weight, MOST_OF_DIFFERENCES)
     negligible = NEGLIGIBLE_IN_VOLUMES if is_volume and across is None else NEGLIGIBLE
     model = model_of(scales, plane, weight, kind, negligible)
     model = replace(model, rows=rows, columns=columns)
@@ -235,34 +239,49 @@ def _poisson_noise_by_channel(plane: Image) -> NoiseModel:
     return NoiseModel(**own, uncertainty=max(known, default=None))
 
 
-def measure_scales(image: Image) -> list[Scale]:
+def measure_scales(
+    image: Image, following: Image | None = None, correlation: float = 0.0
+) -> list[Scale]:
     """Measure an image of two axes at each size, scaled to -1..1 so that squares do not overflow.
 
+    If the `following` slices of a volume are given, the noise is measured in the differences, where
+    structure that slices share cancels; `correlation` is that of the noise of adjacent slices.
     The list is empty if the image is constant, or if constant areas are everywhere, as in a drawing
     or on a page.
     """
     if image.low == image.high:
         return []
-    half = image.half_range
-    units = image.pixels.astype(image.dtype)
-    units /= half
-    units -= image.center / half
-    channels, constant = np.moveaxis(units, -1, 0), constant_pixels(image.pixels)
+    channels, constant = _units(image), constant_pixels(image.pixels)
     valid = np.full(image.shape, True) if image.valid is None else image.valid
+    black, white = clipped_pixels(image.pixels, image.valid)
+    brightness = channels.mean(axis=0)
+    if following is not None:
+        channels = (channels - _units(following)) / np.sqrt(2 * (1 - correlation))
+        constant |= constant_pixels(following.pixels)
+        valid = valid & following.inside  # a mask, because slices are separated by masked rows
+        also = clipped_pixels(following.pixels, following.valid)
+        black, white = np.mean([black, also[0]], axis=0), white | also[1]
     # Beside masked pixels, areas may be constant only because these have been filled.
     constant_areas = constant & minimum_filter(valid, 3)
     if is_drawing(image.pixels, constant_areas, valid) and not _is_counts(image):
         return []
-    black, white = clipped_pixels(image.pixels, image.valid)
-    scales = scales_of(channels, valid * (1 - white.mean(axis=0)), constant, black)
+    scales = scales_of(channels, brightness, valid * (1 - white.mean(axis=0)), constant, black)
     if not scales:  # all blocks are clipped or constant, and are used nevertheless
         none = np.zeros_like(constant)
-        scales = scales_of(channels, valid.astype(float), none, np.zeros_like(black))
+        scales = scales_of(channels, brightness, valid.astype(float), none, np.zeros_like(black))
     if not scales:
         raise ValueError(
             "the noise cannot be estimated, because the mask leaves no complete block; give sigma"
         )
     return scales
+
+
+def _units(image: Image) -> Any:
+    """Return the (C, H, W) channels, scaled to -1..1."""
+    units = image.pixels.astype(image.dtype)
+    units /= image.half_range
+    units -= image.center / image.half_range
+    return np.moveaxis(units, -1, 0)
 
 
 def _is_counts(image: Image) -> bool:
@@ -285,10 +304,11 @@ def _axis_of_slices(shape: tuple[int, ...]) -> int:
     return last + int(np.argmin(shape[last:])) if narrow else last
 
 
-def _plane(image: Image) -> Image:
+def _plane(image: Image, offset: int = 0) -> Image:
     """Return an image of two axes, in C order so that sums do not depend on the memory layout.
 
-    Of a volume, some slices are placed one below the other, with a masked row between them. Masked
+    Of a volume, some slices are placed one below the other, with a masked row between them: if it
+    has at least `SLAB`, only such as are followed by another, which `offset` 1 selects. Masked
     pixels get the values of valid ones nearby. ValueError if there is no room for a block.
     """
     height, width = image.shape[-2:]
@@ -306,9 +326,12 @@ def _plane(image: Image) -> Image:
     pixels = image.pixels.reshape(-1, height, width, image.channels)
     slices = np.full(image.shape, True) if image.valid is None else image.valid
     slices = slices.reshape(-1, height, width)
-    some = np.flatnonzero(slices.any(axis=(1, 2)))
+    usable, depth = slices.any(axis=(1, 2)), image.shape[-3]
+    if depth >= SLAB:
+        usable &= np.arange(len(slices)) % depth < depth - 1
+    some = np.flatnonzero(usable)
     number = max(_FEWEST_SLICES, _MOST_PIXELS // (height * width))
-    chosen = some[np.unique(np.linspace(0, len(some) - 1, number).round().astype(int))]
+    chosen = some[np.unique(np.linspace(0, len(some) - 1, number).round().astype(int))] + offset
     valid = np.pad(slices[chosen], ((0, 0), (0, 1), (0, 0))).reshape(-1, width)
     rows = np.pad(pixels[chosen], ((0, 0), (0, 1), (0, 0), (0, 0)), mode="edge")
     rows = rows.reshape(-1, width, image.channels)

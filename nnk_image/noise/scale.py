@@ -190,7 +190,9 @@ class Scale:
         return float(np.linalg.norm([_OF_ALL, of_blocks, _BEYOND_WHITE * share]))
 
 
-def scales_of(channels: Floats, usable: Floats, constant: Bools, dark: Any) -> list[Scale]:
+def scales_of(
+    channels: Floats, brightness: Floats, usable: Floats, constant: Bools, dark: Any
+) -> list[Scale]:
     """Return a `Scale` of an image for its full, half and quarter size, if it is large enough.
 
     The arguments are those of `coefficients_of_blocks`. The list is empty if there is no block.
@@ -199,13 +201,14 @@ def scales_of(channels: Floats, usable: Floats, constant: Bools, dark: Any) -> l
     while len(found) < len(_LEAST_PIXELS) and min(channels.shape[1:]) >= SIDE:
         if np.count_nonzero(~constant) < _LEAST_PIXELS[len(found)]:
             break
-        coefficients, brightness = coefficients_of_blocks(channels, usable, constant, dark)
+        coefficients, means = coefficients_of_blocks(channels, brightness, usable, constant, dark)
         if len(coefficients) == 0:
             break
         matrix = found[0].matrix if found else None
         disjoint = usable[~constant].sum() / SIDE**2
-        found.append(Scale.of(coefficients, brightness, disjoint, matrix))
+        found.append(Scale.of(coefficients, means, disjoint, matrix))
         channels = halve(channels)
+        brightness = halve(brightness[None])[0] / 2
         usable = halve(usable[None])[0] / 2
         dark = halve(dark.astype(channels.dtype)) / 2
         constant = halve(constant[None].astype(float))[0] > 1

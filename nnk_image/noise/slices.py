@@ -1,7 +1,7 @@
 """Correlation of the noise across the slices of a volume.
 
 Structure correlates across slices as well, but over more of them than noise does. So the
-correlation of the farthest slices is subtracted.
+correlation of the farthest slices is that of structure, whose share is subtracted.
 """
 
 import math
@@ -19,6 +19,8 @@ SLAB = 5  # neighboring slices that are compared; the noise of the first and las
 _FEWEST = 64  # least number of blocks, of which the flattest are used
 _MOST_PIXELS = 1 << 22  # approximate number of pixels, above which some are left out
 _MOST_EXTREME = 0.05  # largest share of a block with the lowest or highest value of the image
+_MOST_STRUCTURE = 0.99  # share of structure above which there is no noise to measure
+_MOST_CORRELATION = 0.9  # largest one, so that differences of slices show noise
 _LEAST_CORRELATION = 0.04  # correlation below which slices count as independent
 
 
@@ -32,8 +34,11 @@ def correlation_across_slices(image: Image) -> Floats | None:
     if blocks is None:
         return None
     by_frequency = np.concatenate([_correlations(blocks, part) for part in PARTS], axis=1)
-    *found, structure = np.median(by_frequency, axis=1)
-    side = np.array(found[1:]) - max(0.0, structure)
+    *found, farthest = np.median(by_frequency, axis=1)
+    structure = max(0.0, farthest)  # its share of the variance
+    if structure > _MOST_STRUCTURE:
+        return None
+    side = np.minimum((np.array(found[1:]) - structure) / (1 - structure), _MOST_CORRELATION)
     weak = np.flatnonzero(side < _LEAST_CORRELATION)
     side = side[: weak[0]] if len(weak) else side
     return np.concatenate([side[::-1], [1.0], side]) if len(side) else None

@@ -14,7 +14,7 @@ SHAPE = 256, 256
 def measure(pixels):
     """Measure the noise of (H, W) pixels at all scales."""
     usable, dark = np.ones(pixels.shape), np.zeros((1, *pixels.shape))
-    return scales_of(pixels[None], usable, np.zeros(usable.shape, bool), dark)
+    return scales_of(pixels[None], pixels, usable, np.zeros(usable.shape, bool), dark)
 
 
 def exact_variances(covariance):

@@ -65,3 +65,12 @@ def test_bins_without_noise(n_zeros):
 )
 def test_noise_that_grows_with_the_brightness(slope, intercept, grows):
     assert line_through(slope, intercept).grows(*BRIGHTNESS[[0, -1]]) == grows
+
+
+@pytest.mark.parametrize("dark", [4, 25, 400])
+def test_uncertain_bins_do_not_make_a_slope(dark):
+    """On a page, most bins are paper of one brightness, and the dark ones are text."""
+    brightness = np.array([0.41, 0.76, 0.84, 0.85, 0.85, 0.85, 0.85, 0.86])
+    certainty, text = np.where(brightness < 0.8, 0.1, 1.0), brightness < 0.8
+    line = Line.through(brightness, np.where(text, dark, 1.0), certainty, np.where(text, 0.5, 0))
+    np.testing.assert_allclose(line.at(brightness[~text]), 1, rtol=0.1)

@@ -103,3 +103,16 @@ def test_some_blocks_of_large_slices_are_enough(monkeypatch):
     noisy = clean + noise_of(clean.shape, KERNELS["two slices"], 15)
     found = across(estimate_noise(noisy, spacing=1))
     np.testing.assert_allclose(found, correlation_of(KERNELS["two slices"]), atol=0.2)
+
+
+@pytest.mark.parametrize("name", ["grass", "gravel"])
+def test_texture_that_slices_share_is_no_noise(name):
+    clean = np.repeat(nnk_image.standard_image(name)[None, :96, :96].astype(float), 8, axis=0)
+    kernel = np.array([1, 2, 1]) / np.sqrt(6)
+    noise = np.random.default_rng(5).normal(0, 12, clean.shape)
+    noisy = clean + correlate1d(correlate1d(noise, kernel, 1), kernel, 2)
+    correlation = np.convolve(kernel, kernel)
+    known = NoiseModel(12, correlation=np.outer(correlation, correlation))
+    assert estimate_noise(noisy, spacing=1).sigma[0] == pytest.approx(12, rel=0.1)
+    errors = [np.mean((denoise(noisy, m, spacing=1) - clean) ** 2) for m in (None, known)]
+    assert errors[0] < 1.05 * errors[1]
