@@ -17,7 +17,7 @@ from nnk_image.noise.blocks import SIDE, U, V
 from nnk_image.noise.brightness import CHANGE, Line
 from nnk_image.noise.given import many_below_offset
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel
-from nnk_image.noise.scale import Scale, cosines
+from nnk_image.noise.scale import Scale, between, cosines
 from nnk_image.noise.trust import two_values
 from nnk_image.noise.white import (
     independent_white,
@@ -37,6 +37,7 @@ of two pictures, 'hopper' and 'coffee', with white noise.
 _REACH = 7  # largest displacement, in pixels, at which noise may be correlated
 _LEAST_SHARE = 0.02  # least share of the correlated part in the spectrum, at any frequency
 _COARSE = (U < 4) & (V < 4)  # low frequencies, the only ones used at half the size
+_TEXT = 0.1  # similarity to two values at full size, from which that at half the size counts too
 _LEAST_CHROMA = 0.5  # least level of the color differences, relative to that of the luminance
 _MOST_RAISED = 100  # limit of the factor that raises their variances: they are 0 in gray pictures
 _LEAST_FACTOR = 0.1  # least level at any brightness, relative to the typical one
@@ -145,7 +146,9 @@ def _trusted_white(scales: list[Scale], kind: str | None, most: float) -> tuple[
     stronger in some of them; in gray, all of the white part. `most` limits the luminance.
     """
     full, channels = scales[0], len(scales[0].levels)
-    noise = 1 - two_values(scales) if kind is None else 1.0  # if specified, there is noise
+    # If the kind is specified, there is noise; if the full size is not like text, it is on paper.
+    text = two_values(scales) * between(0, _TEXT, full.two_values) if kind is None else 0.0
+    noise = 1 - text
     trusted = noise * (full.noise_share if kind in (None, "white") else 1)
     independent = noise * independent_white(full) - (noise - trusted) * possible_texture(full)
     left = (most - independent.mean()) / channels
