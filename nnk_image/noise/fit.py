@@ -15,7 +15,7 @@ from nnk_image.base.image import Floats, Image
 from nnk_image.noise.autocovariance import correlation_of
 from nnk_image.noise.blocks import SIDE, U, V
 from nnk_image.noise.brightness import CHANGE, Line
-from nnk_image.noise.given import many_below_offset
+from nnk_image.noise.given import MANY, many_below_offset
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 from nnk_image.noise.scale import Scale, between, cosines
 from nnk_image.noise.trust import two_values
@@ -41,6 +41,7 @@ _TEXT = 0.1  # similarity to two values at full size, from which that at half th
 _LEAST_CHROMA = 0.5  # least level of the color differences, relative to that of the luminance
 _MOST_RAISED = 100  # limit of the factor that raises their variances: they are 0 in gray pictures
 _LEAST_FACTOR = 0.1  # least level at any brightness, relative to the typical one
+_FAR_BELOW = 3.5  # standard deviations of read noise: 0.02 % of it is as far below the offset
 _STANDARD_ERRORS = 2  # a block is negative if its mean is so many standard errors below 0
 
 
@@ -95,7 +96,7 @@ def _with_brightness(
     """
     line = Line.through(full.brightness, variances, powers=(1,) if kind == "poisson" else (1, 2))
     if image.channels == 1 and (kind == "poisson" or line.grows(*full.range)):
-        poisson = _poisson(line, model, image, full.range[0])
+        poisson = _poisson(line, model, image)
         if kind == "poisson" or not many_below_offset(poisson, image):
             return poisson
     brightness = image.center + image.half_range * full.brightness
@@ -108,24 +109,41 @@ def _with_brightness(
     return replace(model, sigma=tuple(power * s for s in model.sigma), curve=curve)
 
 
-def _poisson(line: Line, model: NoiseModel, image: Image, darkest: float) -> NoiseModel:
-    """Return the model as Poisson noise, given the line through the variances.
+def _poisson(line: Line, model: NoiseModel, image: Image) -> NoiseModel:
+    """Return the model as Poisson noise, given the line through the variances of -1..1 pixels.
 
-    It is that of the image scaled to -1..1, like the brightness of the `darkest` block, which is an
-    upper bound of the offset, the value without light. The offset is not negative, unless blocks
-    are: then a background was subtracted, and it is where the line reaches 0.
+    The offset, the value without light, is where the line reaches 0, but not negative, unless
+    blocks are: then a background was subtracted. It is at most the mean of the darkest block. It is
+    this mean if the read noise there explains all low pixels, and that at a lower offset does not.
     """
     half, center = image.half_range, image.center
-    slope = max(line.slope, 1e-6 * abs(line.intercept), 1e-12)
-    at_zero = line.intercept - slope * (center / half)
-    read, offset = half * np.sqrt(max(at_zero, 0)), -half * at_zero / slope
-    lowest = center + half * darkest
-    if lowest < -_STANDARD_ERRORS * read / SIDE:
-        read = 0.0
+    gain = half * max(line.slope, 1e-6 * abs(line.intercept), 1e-12)
+    zero = center - half**2 * line.intercept / gain
+    values = image.pixels[image.inside]
+
+    def read(offset: float) -> float:
+        return float(np.sqrt(gain * max(offset - zero, 0)))
+
+    def explains(offset: float) -> bool:
+        return bool(np.mean(values < offset - _FAR_BELOW * read(offset)) <= MANY)
+
+    darkest = _darkest_block(image)
+    if darkest < -_STANDARD_ERRORS * read(0.0) / SIDE:
+        offset = min(zero, darkest)
     else:
-        offset, lowest = max(offset, 0.0), max(lowest, 0.0)
-    offset = min(offset, lowest)
-    return replace(model, sigma=(read,), gain=(half * slope,), offset=(offset,))
+        darkest = max(darkest, 0.0)
+        offset = min(max(zero, 0.0), darkest)
+    if explains(darkest) and not explains(offset):
+        offset = darkest
+    return replace(model, sigma=(read(offset),), gain=(gain,), offset=(offset,))
+
+
+def _darkest_block(image: Image) -> float:
+    """Return the least mean of a block of one channel, which may be constant."""
+    rows, columns = (n // SIDE for n in image.shape)
+    pixels = image.pixels[: rows * SIDE, : columns * SIDE, 0]
+    blocks = pixels.reshape(rows, SIDE, columns, SIDE)
+    return float(blocks.mean(axis=(1, 3), dtype=np.float64).min())
 
 
 def by_brightness(full: Scale, white: float, correlated: float, most: Any) -> Floats:

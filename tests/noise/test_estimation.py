@@ -141,6 +141,20 @@ def test_subtracting_the_background_changes_no_result(name):
         assert np.sqrt(np.mean(change**2)) < 0.1
 
 
+@pytest.mark.parametrize("background", [0, 100, 106])
+@pytest.mark.parametrize("photons", [6, 12])
+@pytest.mark.parametrize("name", ["coins", "microaneurysms"])
+def test_read_noise_of_a_dark_micrograph_is_not_taken_for_an_offset(name, photons, background):
+    light, rng = photons * (skimage_picture(f"{name}.png")[:100, :100] / 255.0) ** 2, np.random
+    light = np.pad(light, 30)  # a dark ground
+    noisy = (
+        100 + 2 * rng.default_rng(31).poisson(light) + rng.default_rng(32).normal(0, 4, (160, 160))
+    )
+    clean, noisy = 100 - background + 2 * light, noisy - background
+    known = denoise(noisy, NoiseModel(4, gain=2, offset=100 - background))
+    assert psnr(clean, denoise(noisy)) > psnr(clean, known) - 0.7
+
+
 @pytest.mark.parametrize(("gain", "read"), [(4, 6), (12, 12)])
 @pytest.mark.parametrize("name", ["coins", "clock"])
 def test_gain_and_read_noise(name, gain, read):
