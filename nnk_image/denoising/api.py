@@ -222,7 +222,8 @@ def _without_estimated_noise(
         return noise, pixels
     # Noise that is clearly there may be stronger in structured areas, if these are brighter.
     clear = trust > CLEAR or any(noise.gain)
-    if checked_residual(image, pixels, noise, even=not clear).is_noise:
+    certain = trust == np.inf
+    if certain or checked_residual(image, pixels, noise, even=not clear).is_noise:
         return noise, pixels
     if noise.correlation is not None:
         noise, _ = estimated_noise(image, correlated=False)

@@ -132,7 +132,8 @@ def estimated_noise(
 ) -> tuple[NoiseModel, float]:
     """Estimate the noise of a checked image, without the correlated part unless `correlated`.
 
-    The second value is the factor by which that part is multiplied: small if it may be texture.
+    The second value is the factor by which that part is multiplied: small if it may be texture, and
+    infinite for counts of photons, which are certain.
     """
     part, places, constant = _distinct_channels(image)
     if part is image:
@@ -196,7 +197,7 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
         return found, weight
     plane, is_volume = _plane(image), len(image.shape) > 2
     if kind in (None, "poisson") and (model := photon_noise(plane)):
-        return model, 0.0
+        return model, np.inf
     rows = columns = 0.0
     if not is_volume:
         rows, columns = row_column_levels(plane)

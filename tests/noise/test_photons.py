@@ -82,6 +82,31 @@ def test_counts_of_blurred_beads(peak, value):
     assert estimate_noise(noisy).gain == pytest.approx((value,))
 
 
+def filaments(width):
+    """Return thin crossing lines, which cover about a tenth of the image, from 0 to 1."""
+    image = np.zeros((200, 200))
+    for start, end in np.random.default_rng(41).integers(0, 200, (30, 2)):
+        image[draw.line(start, 0, end, 199)] = 1
+    image = gaussian(image, width)
+    return image / image.max()
+
+
+@pytest.mark.parametrize("value", [1, 1 / 4095])
+@pytest.mark.parametrize("peak", [4.0, 30.0, 120.0])
+@pytest.mark.parametrize(
+    "light", [filaments(1.2), gaussian(beads(12, 4), 2)], ids=["lines", "beads"]
+)
+def test_counts_with_an_empty_background(light, peak, value):
+    """They may have more than 64 values, and constant areas everywhere."""
+    clean = peak * value * light
+    noisy = value * np.random.default_rng(42).poisson(peak * light)
+    result = denoise(noisy)
+    assert psnr(clean, result) == pytest.approx(
+        psnr(clean, denoise(noisy, NoiseModel(gain=value))), abs=1
+    )
+    assert result.mean() == pytest.approx(noisy.mean(), rel=0.05)
+
+
 def blobs():
     return data.binary_blobs(256, volume_fraction=0.2, rng=1)
 
