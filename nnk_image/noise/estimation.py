@@ -15,7 +15,6 @@ from nnk_image.base.checks import check_choice
 from nnk_image.base.image import Image, check_image, filled, require_per_pixel, spatial_shape
 from nnk_image.base.parallel import one_blas_thread
 from nnk_image.noise.blocks import SIDE, clipped_pixels, constant_pixels, is_drawing
-from nnk_image.noise.clipping import few_values
 from nnk_image.noise.defects import without_defects
 from nnk_image.noise.fit import NEGLIGIBLE, NEGLIGIBLE_IN_VOLUMES, model_of
 from nnk_image.noise.levels import noise_of_levels
@@ -209,7 +208,7 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
     across = correlation_across_slices(image) if with_correlation else None
     following = _plane(image, 1) if is_volume and image.shape[-3] >= SLAB else None
     next_correlation = 0.0 if across is None else across[len(across) // 2 + 1]
-    scales = measure_scales(plane, following, next_correlation)
+    scales = measure_scales(plane, following, next_correlation, drawings=kind != "poisson")
     if not scales:
         return NoiseModel([0.0] * image.channels, rows=rows, columns=columns), 0.0
     weight = 0.0
@@ -233,7 +232,7 @@ def _poisson_noise_by_channel(plane: Image) -> NoiseModel:
     models = []
     for channel in np.moveaxis(plane.pixels, -1, 0):
         image = check_image(np.ascontiguousarray(channel), None, plane.valid)
-        scales = measure_scales(image)
+        scales = measure_scales(image, drawings=False)
         models.append(model_of(scales, image, 0.0, "poisson") if scales else NoiseModel(0.0))
     own: dict[str, Any] = {k: [getattr(m, k)[0] for m in models] for k in PER_CHANNEL}
     known = [model.uncertainty for model in models if model.uncertainty is not None]
@@ -241,14 +240,17 @@ def _poisson_noise_by_channel(plane: Image) -> NoiseModel:
 
 
 def measure_scales(
-    image: Image, following: Image | None = None, correlation: float = 0.0
+    image: Image,
+    following: Image | None = None,
+    correlation: float = 0.0,
+    drawings: bool = True,
 ) -> list[Scale]:
     """Measure an image of two axes at each size, scaled to -1..1 so that squares do not overflow.
 
     If the `following` slices of a volume are given, the noise is measured in the differences, where
     structure that slices share cancels; `correlation` is that of the noise of adjacent slices.
     The list is empty if the image is constant, or if constant areas are everywhere, as in a drawing
-    or on a page.
+    or on a page, unless `drawings` is False.
     """
     if image.low == image.high:
         return []
@@ -264,7 +266,7 @@ def measure_scales(
         black, white = np.mean([black, also[0]], axis=0), white | also[1]
     # Beside masked pixels, areas may be constant only because these have been filled.
     constant_areas = constant & minimum_filter(valid, 3)
-    if is_drawing(image.pixels, constant_areas, valid) and not _is_counts(image):
+    if drawings and is_drawing(image.pixels, constant_areas, valid):
         return []
     scales = scales_of(channels, brightness, valid * (1 - white.mean(axis=0)), constant, black)
     if not scales:  # all blocks are clipped or constant, and are used nevertheless
@@ -283,16 +285,6 @@ def _units(image: Image) -> Any:
     units /= image.half_range
     units -= image.center / image.half_range
     return np.moveaxis(units, -1, 0)
-
-
-def _is_counts(image: Image) -> bool:
-    """Whether the values are few and start like 0, 1, 2, times any number.
-
-    Counts may be constant despite noise.
-    """
-    values = few_values(image.pixels[image.inside])
-    steps: Any = [] if values is None else np.diff(values[:3].astype(float))
-    return len(steps) == 2 and bool(np.isclose(*steps))
 
 
 def _axis_of_slices(shape: tuple[int, ...]) -> int:
