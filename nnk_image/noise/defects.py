@@ -17,6 +17,10 @@ _LEAST_DISTANCE = 2.5
 """Distance of an isolated pixel from the nearest value of its neighbors, in units of their range or
 of a large one in the slice. Normal noise was not once as far in 30 million pixels."""
 
+_TAIL = 0.5
+"""Part of this distance. Between it and the whole, noise with a long tail, as of amplified photons,
+has more pixels than beyond (1.7 to 100 times as many); hot pixels are mostly beyond."""
+
 _LARGE = 0.75  # quantile of the ranges above 0
 
 _FEWEST, _FEWEST_NEAR = 16, 16
@@ -25,17 +29,23 @@ theirs as the nearest one does. Noise leaves no such gap beside a value at which
 
 
 def without_isolated_pixels(image: Image) -> Image:
-    """Return a checked image with a mask that leaves out its isolated pixels, if there are any."""
+    """Return a checked image with a mask that leaves out its isolated pixels, if there are any.
+
+    None are left out if more pixels are nearly isolated: then the noise has a long tail.
+    """
     if min(image.shape[-2:]) < 3 or image.low == image.high:
         return image
     if few_values(image.pixels[image.inside]) is not None:  # counts, which are isolated in the dark
         return image
-    isolated = np.zeros(image.shape, bool)
+    isolated, near = np.zeros((2, *image.shape), bool)
     for index in np.ndindex(image.shape[:-2]):
         own = None if image.valid is None else image.valid[index]
         if own is None or own.any():
-            isolated[index] = _isolated(filled(image.pixels[index], own), image)
-    return _without(image, isolated)
+            distance, unit = _distances(filled(image.pixels[index], own), image)
+            isolated[index] = distance > _LEAST_DISTANCE * unit
+            near[index] = distance > _TAIL * _LEAST_DISTANCE * unit
+    is_tail = np.count_nonzero(near) > 2 * np.count_nonzero(isolated)
+    return image if is_tail else _without(image, isolated)
 
 
 def without_defects(image: Image) -> Image:
@@ -71,8 +81,11 @@ def _without(image: Image, defects: Bools) -> Image:
     return check_image(pixels, axis, valid)
 
 
-def _isolated(pixels: Array, image: Image) -> Bools:
-    """Return which of (H, W, C) pixels of a slice are far above, or below, all eight neighbors."""
+def _distances(pixels: Array, image: Image) -> tuple[Array, Array]:
+    """Return how far (H, W, C) pixels of a slice are above, or below, all eight neighbors.
+
+    The second value is the unit: the range of the neighbors, or a large one in the slice.
+    """
     luminance = np.zeros(pixels.shape[:2], np.float32)
     for channel in np.moveaxis(pixels, -1, 0):
         luminance += np.subtract(channel, image.center, dtype=image.dtype) / image.half_range
@@ -81,5 +94,4 @@ def _isolated(pixels: Array, image: Image) -> Bools:
     ranges = high - low
     positive = ranges[ranges > 0]
     large = np.float32(np.quantile(positive, _LARGE)) if positive.size else 0
-    distance = np.maximum(luminance - high, low - luminance)
-    return distance > _LEAST_DISTANCE * np.maximum(ranges, large)
+    return np.maximum(luminance - high, low - luminance), np.maximum(ranges, large)
