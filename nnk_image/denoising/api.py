@@ -232,6 +232,11 @@ def _without_estimated_noise(
         # Texture was removed before, so `structure` would fail again: the kurtosis decides.
         if is_noise(np.nan, check.kurtosis, check.amount, noise):
             return noise, pixels
+    if noise.curve is not None or any(noise.gain):
+        noise, _ = estimated_noise(image, kind="white")
+        pixels = without(noise)
+        if checked_residual(image, pixels, noise).is_noise:
+            return noise, pixels
     noise = NoiseModel([0.0] * image.channels, rows=noise.rows, columns=noise.columns)
     return noise, without(noise)
 

@@ -15,6 +15,7 @@ from nnk_image.base.checks import check_choice
 from nnk_image.base.image import Image, check_image, filled, require_per_pixel, spatial_shape
 from nnk_image.base.parallel import one_blas_thread
 from nnk_image.noise.blocks import SIDE, clipped_pixels, constant_pixels, is_drawing
+from nnk_image.noise.clipping import few_values
 from nnk_image.noise.defects import without_defects
 from nnk_image.noise.fit import NEGLIGIBLE, NEGLIGIBLE_IN_VOLUMES, model_of
 from nnk_image.noise.levels import noise_of_levels
@@ -266,7 +267,7 @@ def measure_scales(
         black, white = np.mean([black, also[0]], axis=0), white | also[1]
     # Beside masked pixels, areas may be constant only because these have been filled.
     constant_areas = constant & minimum_filter(valid, 3)
-    if drawings and is_drawing(image.pixels, constant_areas, valid):
+    if drawings and is_drawing(image.pixels, constant_areas, valid) and not _is_counts(image):
         return []
     scales = scales_of(channels, brightness, valid * (1 - white.mean(axis=0)), constant, black)
     if not scales:  # all blocks are clipped or constant, and are used nevertheless
@@ -285,6 +286,16 @@ def _units(image: Image) -> Any:
     units /= image.half_range
     units -= image.center / image.half_range
     return np.moveaxis(units, -1, 0)
+
+
+def _is_counts(image: Image) -> bool:
+    """Whether the values are few and start like 0, 1, 2, times any number.
+
+    Counts may be constant despite noise.
+    """
+    values = few_values(image.pixels[image.inside])
+    steps: Any = [] if values is None else np.diff(values[:3].astype(float))
+    return len(steps) == 2 and bool(np.isclose(*steps))
 
 
 def _axis_of_slices(shape: tuple[int, ...]) -> int:
