@@ -16,11 +16,12 @@ from nnk_image.noise.blocks import SIDE
 from nnk_image.noise.levels import UNCERTAINTY
 from nnk_image.noise.model import NoiseModel
 
-_KERNEL = np.outer([1, -2, 1], [1, -2, 1])  # second differences along both axes
+_KERNELS = [1, -2, 1], [1, 0, -2, 0, 1]  # second differences, of neighbors and of every other pixel
 _GROUPS, _FEWEST = 4, 64  # groups of blocks by brightness, and least number of counts in a group
 _LEAST_RATIO, _USUAL_RATIOS = 0.7, (0.85, 1.25)
 """Least ratio of squares to sums in any group, and bounds of the median of these ratios."""
 
+_MOST_GROWTH = 3.0  # largest ratio of the second kernel relative to that of the first
 _MOST_COUNTS = 20  # mean count, above which other noise may have such ratios unless much is dark
 _LEAST_DARK = 0.05  # least share of pixels without a photon, to find the value that these have
 
@@ -58,19 +59,28 @@ def _are_of_photons(counts: Floats, valid: Bools) -> bool:
     """Whether the squared differences are as large as the expected ones, apart from structure.
 
     Structure only adds to them, so they must not be smaller in any group of blocks. It adds much
-    only where it is sharp, in some groups.
+    only where it is sharp, in some groups. Between pixels farther apart, the differences of
+    correlated noise are far larger, and those of a fine pattern smaller.
     """
-    complete = convolve2d(valid, np.ones_like(_KERNEL), "valid") == _KERNEL.size
-    terms = convolve2d(counts, _KERNEL, "valid") ** 2, convolve2d(counts, _KERNEL**2, "valid")
+    near, far = (_ratios(counts, valid, np.outer(kernel, kernel)) for kernel in _KERNELS)
+    if not near.size or not far.size or min(near.min(), far.min()) < _LEAST_RATIO:
+        return False
+    typical = np.median(near)
+    usual = _USUAL_RATIOS[0] < typical < _USUAL_RATIOS[1]
+    return bool(usual and np.median(far) < _MOST_GROWTH * typical)
+
+
+def _ratios(counts: Floats, valid: Bools, kernel: npt.NDArray[np.int_]) -> Floats:
+    """Return the squared differences over the expected ones, in groups of blocks by brightness."""
+    complete = convolve2d(valid, np.ones_like(kernel), "valid") == kernel.size
+    terms = convolve2d(counts, kernel, "valid") ** 2, convolve2d(counts, kernel**2, "valid")
     squares, sums = (_by_blocks(term * complete).ravel() for term in terms)
     order = np.argsort(sums, kind="stable")
     groups = np.array_split(order[sums[order] > 0], _GROUPS)
     found = np.array([(squares[own].sum(), sums[own].sum()) for own in groups])
-    known = found[found[:, 1] >= _FEWEST * np.sum(_KERNEL**2)]
-    ratios = known[:, 0] / known[:, 1]
-    if not ratios.size or ratios.min() < _LEAST_RATIO:
-        return False
-    return bool(_USUAL_RATIOS[0] < np.median(ratios) < _USUAL_RATIOS[1])
+    known = found[found[:, 1] >= _FEWEST * np.sum(kernel**2)]
+    ratios: Floats = known[:, 0] / known[:, 1]
+    return ratios
 
 
 def _by_blocks(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -113,7 +113,7 @@ def test_noise_proportional_to_the_brightness(name, percent):
     clean, noisy, levels = speckle(name, percent)
     axis = axis_of(clean)
     blind, known = (denoise(noisy, given, channel_axis=axis) for given in (None, levels))
-    assert psnr(clean, blind) > psnr(clean, known) - 1.2
+    assert psnr(clean, blind) > psnr(clean, known) - 1.3
 
 
 @pytest.mark.parametrize("name", ["brick.png", "camera.png", "coins.png"])
