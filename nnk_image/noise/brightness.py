@@ -50,7 +50,7 @@ class Line:
         least = (_LEAST_VARIANCE * np.median(variances)) ** (1 / power)
         weights = np.append(certainty, 1 - certainty)
         texture = np.append(texture, texture)
-        fitted, above = np.tile(roots[: len(variances)], 2), 1.0
+        fitted, above = np.maximum(roots, usual ** (1 / power)), 1.0
         for _ in range(_ITERATIONS):
             relative = weights / (above * fitted)
             first, last = nnls(ends * relative[:, None], roots * relative)[0]
