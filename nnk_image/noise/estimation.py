@@ -217,7 +217,7 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
         weight = MOST
     elif kind is None and correlated:
         weight = correlated_trust(scales)
-    if following is not None:
+    if following is not None and across is None:
         weight = min(weight, MOST_OF_DIFFERENCES)
     negligible = NEGLIGIBLE_IN_VOLUMES if is_volume and across is None else NEGLIGIBLE
     model = model_of(scales, plane, weight, kind, negligible)

@@ -21,7 +21,9 @@ _MOST_PIXELS = 1 << 22  # approximate number of pixels, above which some are lef
 _MOST_EXTREME = 0.05  # largest share of a block with the lowest or highest value of the image
 _MOST_STRUCTURE = 0.99  # share of structure above which there is no noise to measure
 _MOST_CORRELATION = 0.9  # largest one, so that differences of slices show noise
-_LEAST_CORRELATION = 0.04  # correlation below which slices count as independent
+_LEAST_CORRELATIONS = 0.2, 0.04
+"""Correlation of adjacent slices below which their noise counts as independent: fine structure in a
+few slices may look like as much. The second number is for slices that are farther apart."""
 
 
 def correlation_across_slices(image: Image) -> Floats | None:
@@ -39,9 +41,12 @@ def correlation_across_slices(image: Image) -> Floats | None:
     if structure > _MOST_STRUCTURE:
         return None
     side = np.minimum((np.array(found[1:]) - structure) / (1 - structure), _MOST_CORRELATION)
-    weak = np.flatnonzero(side < _LEAST_CORRELATION)
+    near, far = _LEAST_CORRELATIONS
+    if side[0] < near:
+        return None
+    weak = np.flatnonzero(side < far)
     side = side[: weak[0]] if len(weak) else side
-    return np.concatenate([side[::-1], [1.0], side]) if len(side) else None
+    return np.concatenate([side[::-1], [1.0], side])
 
 
 def _blocks(image: Image) -> Floats | None:
