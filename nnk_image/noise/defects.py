@@ -21,6 +21,8 @@ _TAIL = 0.5
 """Part of this distance. Between it and the whole, noise with a long tail, as of amplified photons,
 has more pixels than beyond (1.7 to 100 times as many); hot pixels are mostly beyond."""
 
+_BEYOND_TAIL = 4.0  # multiple of this distance that such noise does not reach
+
 _LARGE = 0.75  # quantile of the ranges above 0
 
 _FEWEST, _FEWEST_NEAR = 16, 16
@@ -31,21 +33,22 @@ theirs as the nearest one does. Noise leaves no such gap beside a value at which
 def without_isolated_pixels(image: Image) -> Image:
     """Return a checked image with a mask that leaves out its isolated pixels, if there are any.
 
-    None are left out if more pixels are nearly isolated: then the noise has a long tail.
+    If more pixels are nearly isolated than isolated, the noise has a long tail, and only pixels
+    that are much farther from their neighbors are left out.
     """
     if min(image.shape[-2:]) < 3 or image.low == image.high:
         return image
     if few_values(image.pixels[image.inside]) is not None:  # counts, which are isolated in the dark
         return image
-    isolated, near = np.zeros((2, *image.shape), bool)
+    near, isolated, far = found = np.zeros((3, *image.shape), bool)
     for index in np.ndindex(image.shape[:-2]):
         own = None if image.valid is None else image.valid[index]
         if own is None or own.any():
             distance, unit = _distances(filled(image.pixels[index], own), image)
-            isolated[index] = distance > _LEAST_DISTANCE * unit
-            near[index] = distance > _TAIL * _LEAST_DISTANCE * unit
+            for own_found, factor in zip(found, (_TAIL, 1.0, _BEYOND_TAIL), strict=True):
+                own_found[index] = distance > factor * _LEAST_DISTANCE * unit
     is_tail = np.count_nonzero(near) > 2 * np.count_nonzero(isolated)
-    return image if is_tail else _without(image, isolated)
+    return _without(image, far if is_tail else isolated)
 
 
 def without_defects(image: Image) -> Image:

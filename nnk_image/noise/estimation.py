@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,15 @@ from scipy.ndimage import minimum_filter
 
 from nnk_image.base.channels import channel_keys, channel_sources
 from nnk_image.base.checks import check_choice
-from nnk_image.base.image import Image, check_image, filled, require_per_pixel, spatial_shape
+from nnk_image.base.image import (
+    Bools,
+    Floats,
+    Image,
+    check_image,
+    filled,
+    require_per_pixel,
+    spatial_shape,
+)
 from nnk_image.base.parallel import one_blas_thread
 from nnk_image.noise.blocks import SIDE, clipped_pixels, constant_pixels, is_drawing
 from nnk_image.noise.clipping import few_values
@@ -205,22 +214,23 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
             plane = without_offsets(plane, estimate_offsets(plane, rows, columns))
     if kind == "poisson" and image.channels > 1:
         return replace(_poisson_noise_by_channel(plane), rows=rows, columns=columns), 0.0
-    with_correlation = correlated and kind in (None, "correlated")
-    across = correlation_across_slices(image) if with_correlation else None
-    following = _plane(image, 1) if is_volume and image.shape[-3] >= SLAB else None
-    next_correlation = 0.0 if across is None else across[len(across) // 2 + 1]
-    scales = measure_scales(plane, following, next_correlation, drawings=kind != "poisson")
+    scales, most = measure_scales(plane, drawings=kind != "poisson"), MOST
     if not scales:
         return NoiseModel([0.0] * image.channels, rows=rows, columns=columns), 0.0
+    across = correlation_across_slices(image) if is_volume else None
+    differences = _measure_differences(image, across) if is_volume else []
+    # If structure moves from slice to slice, the differences contain more of it.
+    if differences and differences[0].typical[0] < scales[0].typical[0]:
+        scales, most = differences, MOST_OF_DIFFERENCES if across is None else MOST
     weight = 0.0
     if kind == "correlated":
         weight = MOST
     elif kind is None and correlated:
         weight = correlated_trust(scales)
-    if following is not None and across is None:
-        weight = min(weight, MOST_OF_DIFFERENCES)
+    if image.channels > 1 or not correlated or kind not in (None, "correlated"):
+        across = None
     negligible = NEGLIGIBLE_IN_VOLUMES if is_volume and across is None else NEGLIGIBLE
-    model = model_of(scales, plane, weight, kind, negligible)
+    model = model_of(scales, plane, min(weight, most), kind, negligible)
     model = replace(model, rows=rows, columns=columns)
     if across is None:
         return model, weight
@@ -240,16 +250,9 @@ def _poisson_noise_by_channel(plane: Image) -> NoiseModel:
     return NoiseModel(**own, uncertainty=max(known, default=None))
 
 
-def measure_scales(
-    image: Image,
-    following: Image | None = None,
-    correlation: float = 0.0,
-    drawings: bool = True,
-) -> list[Scale]:
+def measure_scales(image: Image, drawings: bool = True) -> list[Scale]:
     """Measure an image of two axes at each size, scaled to -1..1 so that squares do not overflow.
 
-    If the `following` slices of a volume are given, the noise is measured in the differences, where
-    structure that slices share cancels; `correlation` is that of the noise of adjacent slices.
     The list is empty if the image is constant, or if constant areas are everywhere, as in a drawing
     or on a page, unless `drawings` is False.
     """
@@ -257,18 +260,12 @@ def measure_scales(
         return []
     channels, constant = _units(image), constant_pixels(image.pixels)
     valid = np.full(image.shape, True) if image.valid is None else image.valid
-    black, white = clipped_pixels(image.pixels, image.valid)
-    brightness = channels.mean(axis=0)
-    if following is not None:
-        channels = (channels - _units(following)) / np.sqrt(2 * (1 - correlation))
-        constant |= constant_pixels(following.pixels)
-        valid = valid & following.inside  # a mask, because slices are separated by masked rows
-        also = clipped_pixels(following.pixels, following.valid)
-        black, white = np.mean([black, also[0]], axis=0), white | also[1]
     # Beside masked pixels, areas may be constant only because these have been filled.
     constant_areas = constant & minimum_filter(valid, 3)
     if drawings and is_drawing(image.pixels, constant_areas, valid) and not _is_counts(image):
         return []
+    brightness = channels.mean(axis=0)
+    black, white = clipped_pixels(image.pixels, image.valid)
     scales = scales_of(channels, brightness, valid * (1 - white.mean(axis=0)), constant, black)
     if not scales:  # all blocks are clipped or constant, and are used nevertheless
         none = np.zeros_like(constant)
@@ -278,6 +275,36 @@ def measure_scales(
             "the noise cannot be estimated, because the mask leaves no complete block; give sigma"
         )
     return scales
+
+
+def _measure_differences(image: Image, across: Floats | None) -> list[Scale]:
+    """Measure the differences of adjacent slices of a volume, where structure they share cancels.
+
+    They are divided by the standard deviation for unit noise, given the correlation `across`
+    slices. The list is empty if there are too few slices, or no block is usable.
+    """
+    depth, (height, width) = image.shape[-3], image.shape[-2:]
+    if depth < SLAB:
+        return []
+    valid = np.full(image.shape, True) if image.valid is None else image.valid
+    valid = valid.reshape(-1, height, width)
+    is_last = np.arange(len(valid)) % depth == depth - 1
+    both = (valid & np.roll(valid, -1, axis=0)).any(axis=(1, 2))
+    chosen = _some_slices(both & ~is_last, image)
+    if not len(chosen):
+        return []
+    pair = [_stacked(image, numbers) for numbers in (chosen, chosen + 1)]
+    first, second = map(_units, pair)
+    brightness = first.mean(axis=0)
+    of_next = 0.0 if across is None else across[len(across) // 2 + 1]
+    first -= second
+    first /= np.sqrt(2 * (1 - of_next))
+    constant = constant_pixels(np.moveaxis(first, 0, -1))  # equal slices show no noise
+    constant |= np.any([constant_pixels(one.pixels) for one in pair], axis=0)
+    clipped = [clipped_pixels(one.pixels, one.valid) for one in pair]
+    black, white = np.mean(clipped, axis=0)
+    usable = np.all([one.inside for one in pair], axis=0) * (1 - white.mean(axis=0))
+    return scales_of(first, brightness, usable, constant, black)
 
 
 def _units(image: Image) -> Any:
@@ -308,12 +335,11 @@ def _axis_of_slices(shape: tuple[int, ...]) -> int:
     return last + int(np.argmin(shape[last:])) if narrow else last
 
 
-def _plane(image: Image, offset: int = 0) -> Image:
+def _plane(image: Image) -> Image:
     """Return an image of two axes, in C order so that sums do not depend on the memory layout.
 
-    Of a volume, some slices are placed one below the other, with a masked row between them: if it
-    has at least `SLAB`, only such as are followed by another, which `offset` 1 selects. Masked
-    pixels get the values of valid ones nearby. ValueError if there is no room for a block.
+    Of a volume, some slices are placed one below the other. Masked pixels get the values of valid
+    ones nearby. ValueError if there is no room for a block.
     """
     height, width = image.shape[-2:]
     if min(height, width) < SIDE and image.low < image.high:
@@ -327,16 +353,25 @@ def _plane(image: Image, offset: int = 0) -> Image:
     if len(image.shape) == 2:
         pixels = np.ascontiguousarray(filled(image.pixels, image.valid, image.substitutes))
         return replace(image, pixels=pixels)
-    pixels = image.pixels.reshape(-1, height, width, image.channels)
-    slices = np.full(image.shape, True) if image.valid is None else image.valid
-    slices = slices.reshape(-1, height, width)
-    usable, depth = slices.any(axis=(1, 2)), image.shape[-3]
-    if depth >= SLAB:
-        usable &= np.arange(len(slices)) % depth < depth - 1
+    valid = np.full(image.shape, True) if image.valid is None else image.valid
+    usable = np.any(valid.reshape(-1, height * width), axis=1)
+    return _stacked(image, _some_slices(np.asarray(usable), image))
+
+
+def _some_slices(usable: Bools, image: Image) -> npt.NDArray[np.intp]:
+    """Return the numbers of some of the usable slices, evenly spaced."""
     some = np.flatnonzero(usable)
-    number = max(_FEWEST_SLICES, _MOST_PIXELS // (height * width))
-    chosen = some[np.unique(np.linspace(0, len(some) - 1, number).round().astype(int))] + offset
-    valid = np.pad(slices[chosen], ((0, 0), (0, 1), (0, 0))).reshape(-1, width)
-    rows = np.pad(pixels[chosen], ((0, 0), (0, 1), (0, 0), (0, 0)), mode="edge")
+    number = max(_FEWEST_SLICES, _MOST_PIXELS // math.prod(image.shape[-2:]))
+    return some[np.unique(np.linspace(0, len(some) - 1, number).round().astype(int))[: len(some)]]
+
+
+def _stacked(image: Image, numbers: npt.NDArray[np.intp]) -> Image:
+    """Return slices of a volume, one below the other, with a masked row between them."""
+    height, width = image.shape[-2:]
+    valid = np.full(image.shape, True) if image.valid is None else image.valid
+    valid = valid.reshape(-1, height, width)[numbers]
+    valid = np.pad(valid, ((0, 0), (0, 1), (0, 0))).reshape(-1, width)
+    rows = image.pixels.reshape(-1, height, width, image.channels)[numbers]
+    rows = np.pad(rows, ((0, 0), (0, 1), (0, 0), (0, 0)), mode="edge")
     rows = rows.reshape(-1, width, image.channels)
     return replace(image, pixels=rows if image.valid is None else filled(rows, valid), valid=valid)

@@ -117,12 +117,12 @@ def _poisson(line: Line, model: NoiseModel, image: Image) -> NoiseModel:
     this mean if the read noise there explains all low pixels, and that at a lower offset does not.
     """
     half, center = image.half_range, image.center
-    gain = half * max(line.slope, 1e-6 * abs(line.intercept), 1e-12)
-    zero = center - half**2 * line.intercept / gain
+    slope = max(line.slope, 1e-6 * abs(line.intercept), 1e-12)
+    zero = center - half * (line.intercept / slope)
     values = image.pixels[image.inside]
 
     def read(offset: float) -> float:
-        return float(np.sqrt(gain * max(offset - zero, 0)))
+        return float(half * np.sqrt(slope * max((offset - zero) / half, 0)))
 
     def explains(offset: float) -> bool:
         return bool(np.mean(values < offset - _FAR_BELOW * read(offset)) <= MANY)
@@ -135,7 +135,7 @@ def _poisson(line: Line, model: NoiseModel, image: Image) -> NoiseModel:
         offset = min(max(zero, 0.0), darkest)
     if explains(darkest) and not explains(offset):
         offset = darkest
-    return replace(model, sigma=(read(offset),), gain=(gain,), offset=(offset,))
+    return replace(model, sigma=(read(offset),), gain=(half * slope,), offset=(offset,))
 
 
 def _darkest_block(image: Image) -> float:

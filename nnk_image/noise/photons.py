@@ -17,12 +17,12 @@ from nnk_image.noise.levels import UNCERTAINTY
 from nnk_image.noise.model import NoiseModel
 
 _KERNELS = [1, -2, 1], [1, 0, -2, 0, 1]  # second differences, of neighbors and of every other pixel
-_GROUPS, _FEWEST = 4, 64  # groups of blocks by brightness, and least number of counts in a group
+_GROUPS, _FEWEST = 4, 16  # groups of blocks by brightness, and least number of counts in a group
 _LEAST_RATIO, _USUAL_RATIOS = 0.7, (0.85, 1.25)
 """Least ratio of squares to sums in any group, and bounds of the median of these ratios."""
 
 _MOST_GROWTH = 3.0  # largest ratio of the second kernel relative to that of the first
-_MOST_COUNTS = 20  # mean count, above which other noise may have such ratios unless much is dark
+_MOST_COUNTS = 20  # mean count above which other noise may have such ratios by chance
 _LEAST_DARK = 0.05  # least share of pixels without a photon, to find the value that these have
 
 
@@ -36,8 +36,10 @@ def photon_noise(image: Image) -> NoiseModel | None:
         light = np.subtract(channel, offset, dtype=np.float64)
         seen = light[valid & (light != 0)]
         value = float(seen.min()) if seen.size else 0.0
+        if value <= 0:
+            return None
         many = seen.sum() > _MOST_COUNTS * value * valid.sum()
-        if value <= 0 or (many and seen.size > (1 - _LEAST_DARK) * valid.sum()):
+        if many and seen.size > (1 - _LEAST_DARK) * valid.sum():
             return None
         counts = np.rint(light / value)
         exact = np.allclose(counts * value, light, rtol=1e-6, atol=0)

@@ -29,8 +29,9 @@ few slices may look like as much. The second number is for slices that are farth
 def correlation_across_slices(image: Image) -> Floats | None:
     """Estimate the correlation of the noise along the third axis from the last.
 
-    It has (2 n + 1,) values, for displacements from -n to n slices, with 1 in the middle. None if
-    the noise of different slices is independent, or slices are too few or have several channels.
+    It is that of the mean of the channels, and has (2 n + 1,) values, for displacements from -n to
+    n slices, with 1 in the middle. None if the noise of different slices is independent, or slices
+    are too few.
     """
     blocks = _blocks(image)
     if blocks is None:
@@ -52,10 +53,10 @@ def correlation_across_slices(image: Image) -> Floats | None:
 def _blocks(image: Image) -> Floats | None:
     """Return the (slices, n, frequencies) coefficients of blocks at the same place in a slab."""
     depth, height, width = (1, *image.shape)[-3:]
-    if image.channels > 1 or depth < SLAB:
+    if depth < SLAB:
         return None
-    volumes = image.pixels.reshape(-1, depth, height, width)
-    valid = None if image.valid is None else image.valid.reshape(volumes.shape)
+    volumes = image.pixels.reshape(-1, depth, height, width, image.channels)
+    valid = None if image.valid is None else image.valid.reshape(volumes.shape[:-1])
     n_starts = depth - SLAB + 1
     slabs = _MOST_PIXELS / (SLAB * height * width)
     most, step = max(1, int(slabs)), math.ceil(1 / math.sqrt(min(1, slabs)))
@@ -63,7 +64,7 @@ def _blocks(image: Image) -> Floats | None:
     parts = []
     for number, z in zip(*divmod(starts, n_starts), strict=True):
         slab = number, slice(z, z + SLAB)
-        blocks = _cut(volumes[slab], step)
+        blocks = _cut((volumes[slab] / image.channels).sum(axis=-1), step)
         extreme = (blocks == image.low) | (blocks == image.high)
         usable = extreme.mean(axis=(0, 2, 3)) <= _MOST_EXTREME
         usable &= (blocks.max(axis=(2, 3)) > blocks.min(axis=(2, 3))).all(axis=0)

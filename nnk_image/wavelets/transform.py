@@ -1,6 +1,7 @@
 """Spectral graph wavelets: analysis, synthesis, inverse and filtering on a graph."""
 
 import copy
+import math
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -44,7 +45,8 @@ class SpectralGraphWavelets:
 
         Or functions, one per band, that take an ndarray of eigenvalues and return the response at
         each; or a `pygsp.filters.Filter`, for which the default of `lmax` is that of its graph, if
-        less than the bound. These ignore `n_scales`, and `lmax` only sets the default of `bound`.
+        it has as many nodes and the same Laplacian, and if it is less than the bound. These ignore
+        `n_scales`, and `lmax` only sets the default of `bound`.
     n_scales : int
         Wavelet bands besides the scaling function, 1 to 1000 ('half_cosine': from 2); default 6.
     order : int
@@ -138,8 +140,10 @@ class SpectralGraphWavelets:
             operator = LaplacianOperator.of_graph(graph, laplacian, None, executor, tau)
             self.laplacian, self.shape, self.dtype = operator.kind, operator.shape, operator.dtype
             self._operator = operator
-            if lmax is None and bound is None and hasattr(filters, "G"):
-                lmax = min(filters.G.lmax, operator.bound)
+            of = getattr(filters, "G", None)  # the graph of a PyGSP filter, maybe another one
+            this_kind = math.prod(self.shape), self.laplacian
+            if lmax is None and bound is None and of and (of.N, of.lap_type) == this_kind:
+                lmax = min(of.lmax, operator.bound)
             self.lmax, self.bound = self._interval(lmax, bound, executor)
         self.bank = filter_bank.design(filters, n_scales, self.lmax)
         self.n_bands = self.bank.n_bands
