@@ -67,6 +67,15 @@ def test_definition():
     np.testing.assert_array_equal(without_isolated_pixels(check_image(image)).valid, ~expected)
 
 
+@pytest.mark.parametrize("name", ["camera", "coffee", "hopper"])
+def test_a_single_hot_pixel_of_a_photograph_is_left_out(name):
+    image = standard_image(name)[:200, :200].astype(float)
+    image += np.random.default_rng(4).normal(0, 10, image.shape)
+    image[100, 100] = 2000
+    denoised = denoise(image, channel_axis=-1 if image.ndim == 3 else None)
+    np.testing.assert_allclose(denoised[100, 100], 2000)
+
+
 def test_they_are_returned_unchanged_and_do_not_count():
     image, places = noise_with_defects((128, 128), None, 250)
     denoised = denoise(image)

@@ -248,6 +248,16 @@ def test_kind_white(name):
     np.testing.assert_allclose(model.sigma, 15, rtol=0.1)
 
 
+@pytest.mark.parametrize("exponent", [-900, -530, 511, 900])
+def test_poisson_noise_in_any_unit(exponent):
+    rng = np.random.default_rng(6)
+    counts = 100 + 2 * rng.poisson(standard_image("camera") / 2.0) + rng.normal(0, 4, (256, 256))
+    expected, found = (estimate_noise(np.ldexp(counts, e), kind="poisson") for e in (0, exponent))
+    for name in ("gain", "sigma", "offset"):
+        values = np.ldexp(getattr(expected, name), exponent)
+        np.testing.assert_allclose(getattr(found, name), values, rtol=1e-9)
+
+
 def test_kind_poisson_finds_the_gain_of_each_channel():
     gain = np.array([1.0, 2.0, 0.5])
     light = 1000 * (ROCKET / 255) ** 2.2

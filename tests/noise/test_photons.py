@@ -149,3 +149,9 @@ def test_counts_with_an_offset_are_recognized_if_many_pixels_have_no_photon(peak
     shifted = estimate_noise(noisy + offset)
     assert (shifted.gain, shifted.offset) == ((1.0,), (offset,))
     np.testing.assert_allclose(denoise(noisy + offset), denoise(noisy) + offset, atol=1e-4)
+
+
+def test_patterns_of_single_pixels_are_no_counts():
+    y, x = np.mgrid[:64, :64]
+    for pattern in ((x + y) % 2, 60 * ((x + y) % 2) + 100, (x % 2) * (y % 2)):
+        assert photon_noise(check_image(pattern)) is None
