@@ -123,8 +123,8 @@ def denoise(
     Notes
     -----
     By default, the noise is estimated by `estimate_noise`. If what is removed does not look like
-    noise to `check_residual`, the image is denoised again as if the noise were uncorrelated, or
-    left unchanged if that does not look like noise either. If the noise is neither white nor
+    noise to `check_residual`, the image is denoised again as if the noise were uncorrelated, and
+    then as if it were white. If that does not look like noise either, it is left unchanged. If the noise is neither white nor
     Poisson noise, the result is corrected by `correct_bias`. Isolated pixels, such as hot ones, and
     pixels without data, whose value is far from all others, are returned unchanged.
 

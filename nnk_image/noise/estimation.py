@@ -60,7 +60,7 @@ def estimate_noise(
     """Estimate the kind and the level of the noise of an image.
 
     By default, the kind is estimated too: whether the noise of neighboring pixels is correlated,
-    whether it depends on the brightness, and whether rows or columns have offsets. Small counts of
+    whether it depends on the brightness, and whether rows or columns have offsets. Counts of
     photons, and grayscale images whose variance grows linearly with the brightness, get a model of
     Poisson (shot) noise.
 
@@ -109,8 +109,9 @@ def estimate_noise(
 
     Notes
     -----
-    The noise is measured in the flattest blocks of the image. Variation that all of them share
-    counts as noise, unless it looks like texture. Isolated pixels, such as hot ones, and pixels
+    The noise is measured in the flattest blocks of the image, or of the differences of adjacent
+    slices of a volume. Variation that all of them share counts as noise, unless it looks like
+    texture. Isolated pixels, such as hot ones, and pixels
     without data, such as a border of zeros far from all other values, do not count. Fine texture
     that covers the whole image cannot be distinguished from noise with certainty. In such cases,
     specify `kind`, or check the result of denoising with `check_residual`. The steps of the
