@@ -124,9 +124,10 @@ def denoise(
     -----
     By default, the noise is estimated by `estimate_noise`. If what is removed does not look like
     noise to `check_residual`, the image is denoised again as if the noise were uncorrelated, and
-    then as if it were white. If that does not look like noise either, it is left unchanged. If the noise is neither white nor
-    Poisson noise, the result is corrected by `correct_bias`. Isolated pixels, such as hot ones, and
-    pixels without data, whose value is far from all others, are returned unchanged.
+    then as if it were white. If that does not look like noise either, it is left unchanged. If the
+    noise is neither white nor Poisson noise, the result is corrected by `correct_bias`. Isolated
+    pixels, such as hot ones, and pixels without data, whose value is far from all others, are
+    returned unchanged.
 
     :doc:`/denoising` describes the methods: 'fast' and 'best' filter groups of similar patches
     [1]_; 'sgw' follows [2]_, section 3.1.3.2, with four changes, one of them the Laplacian [3]_.

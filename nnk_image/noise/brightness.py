@@ -43,14 +43,19 @@ class Line:
         if span == 0:
             return cls(0.0, float(variances.mean() ** (1 / power)), power, 0.0)
         usual = weighted_medians(variances[None], certainty)[0]
-        place = np.tile((brightness - darkest) / span, 2)
+        # Noise is hardly stronger in the dark: there, each bin is drawn to the median by itself.
+        dark = brightness < np.average(brightness, weights=certainty)
+        own = (brightness - darkest) / span
+        place = np.concatenate([own, own[dark], [0, 1]])
         ends = np.stack([1 - place, place], axis=1)
-        values = np.append(variances, np.full_like(variances, usual))
+        values = np.append(variances, np.full(len(place) - len(variances), usual))
         roots = values ** (1 / power)
         least = (_LEAST_VARIANCE * np.median(variances)) ** (1 / power)
-        weights = np.append(certainty, 1 - certainty)
-        texture = np.append(texture, texture)
-        fitted, above = np.maximum(roots, usual ** (1 / power)), 1.0
+        lacking = 1 - certainty.mean()
+        weights = np.concatenate([certainty, 1 - certainty[dark], [lacking, lacking]])
+        texture = np.append(texture, np.ones(len(place) - len(texture)))
+        fitted, above = roots.copy(), 1.0
+        fitted[len(variances) :] = roots.max()  # relative to the median, they would weigh too much
         for _ in range(_ITERATIONS):
             relative = weights / (above * fitted)
             first, last = nnls(ends * relative[:, None], roots * relative)[0]
