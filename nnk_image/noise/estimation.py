@@ -41,11 +41,6 @@ KINDS = ("white", "poisson", "correlated", "rician")
 _FEWEST_SLICES, _MOST_PIXELS = 4, 1 << 21
 """At least this many slices of a volume are used; more, up to this many pixels together."""
 
-_MOST_MOVING = 1.15
-"""Variance of differences of slices, relative to that in the slices, above which they are not used:
-fine texture moves. It is up to 1.11 in phantoms, scans and films with noise of a tenth of their
-contrast or less, and 1.19 in gravel that moves by 4 pixels per slice."""
-
 
 @one_blas_thread
 def estimate_noise(
@@ -111,11 +106,11 @@ def estimate_noise(
     -----
     The noise is measured in the flattest blocks of the image, or of the differences of adjacent
     slices of a volume. Variation that all of them share counts as noise, unless it looks like
-    texture. Isolated pixels, such as hot ones, and pixels
-    without data, such as a border of zeros far from all other values, do not count. Fine texture
-    that covers the whole image cannot be distinguished from noise with certainty. In such cases,
-    specify `kind`, or check the result of denoising with `check_residual`. The steps of the
-    estimate and their sources are in docs/estimation.md.
+    texture. Isolated pixels, such as hot ones, and pixels without data, such as a border of zeros
+    far from all other values, do not count. Fine texture that covers the whole image cannot be
+    distinguished from noise with certainty. In such cases, specify `kind`, or check the result of
+    denoising with `check_residual`. The steps of the estimate and their sources are in
+    docs/estimation.md.
 
     Examples
     --------
