@@ -215,12 +215,14 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
             plane = without_offsets(plane, estimate_offsets(plane, rows, columns))
     if kind == "poisson" and image.channels > 1:
         return replace(_poisson_noise_by_channel(plane), rows=rows, columns=columns), 0.0
-    scales = measure_scales(plane, drawings=kind != "poisson")
+    drawings = kind != "poisson"
+    across, differences = None, []
+    if is_volume and not _is_without_noise(plane, drawings):
+        across = correlation_across_slices(image)
+        differences = _measure_differences(image, across)
+    scales = differences or measure_scales(plane, drawings)
     if not scales:
         return NoiseModel([0.0] * image.channels, rows=rows, columns=columns), 0.0
-    across = correlation_across_slices(image) if is_volume else None
-    differences = _measure_differences(image, across) if is_volume else []
-    scales = differences or scales
     weight = 0.0
     if kind == "correlated":
         weight = MOST
@@ -256,14 +258,10 @@ def measure_scales(image: Image, drawings: bool = True) -> list[Scale]:
     The list is empty if the image is constant, or if constant areas are everywhere, as in a drawing
     or on a page, unless `drawings` is False.
     """
-    if image.low == image.high:
+    if _is_without_noise(image, drawings):
         return []
     channels, constant = _units(image), constant_pixels(image.pixels)
     valid = np.full(image.shape, True) if image.valid is None else image.valid
-    # Beside masked pixels, areas may be constant only because these have been filled.
-    constant_areas = constant & minimum_filter(valid, 3)
-    if drawings and is_drawing(image.pixels, constant_areas, valid) and not _is_counts(image):
-        return []
     brightness = channels.mean(axis=0)
     black, white = clipped_pixels(image.pixels, image.valid)
     scales = scales_of(channels, brightness, valid * (1 - white.mean(axis=0)), constant, black)
@@ -275,6 +273,16 @@ def measure_scales(image: Image, drawings: bool = True) -> list[Scale]:
             "the noise cannot be estimated, because the mask leaves no complete block; give sigma"
         )
     return scales
+
+
+def _is_without_noise(image: Image, drawings: bool) -> bool:
+    """Whether an image of two axes is constant, or a drawing, if `drawings` are to be found."""
+    if image.low == image.high or not drawings:
+        return image.low == image.high
+    valid = np.full(image.shape, True) if image.valid is None else image.valid
+    # Beside masked pixels, areas may be constant only because these have been filled.
+    constant_areas = constant_pixels(image.pixels) & minimum_filter(valid, 3)
+    return is_drawing(image.pixels, constant_areas, valid) and not _is_counts(image)
 
 
 def _measure_differences(image: Image, across: Floats | None) -> list[Scale]:

@@ -202,6 +202,19 @@ def test_a_noisy_page(name, sigma):
     assert gains[0] > (0.9 if clean.min() > 0 and clean.max() < 255 else 0.4) * gains[1]
 
 
+def test_white_noise_is_tried_if_a_level_by_brightness_fails():
+    """Here, the darkest bins are text, so that the level in the dark is that of text."""
+    words = "the of and library map census parish river road volume plate archive denoise graph"
+    words = [*words.split(), "kernel", "1847", "1923", "No.", "fig"]
+    rng, font = np.random.default_rng(0), ImageFont.load_default(16)
+    text = Image.new("L", (380, 500), 235)
+    for top in range(12, 480, 24):
+        ImageDraw.Draw(text).text((14, top), " ".join(rng.choice(words, 8)), 40, font)
+    clean = np.pad(np.asarray(text, float), 70, constant_values=235)
+    noisy = in_8_bits(clean + np.random.default_rng(3).normal(0, 4, clean.shape))
+    assert psnr(clean, denoise(noisy)) > psnr(clean, noisy) + 6
+
+
 @pytest.mark.parametrize("size", [8, 10, 12, 14])
 @pytest.mark.parametrize("sigma", [2, 6])
 @pytest.mark.parametrize("quality", [None, 75])
