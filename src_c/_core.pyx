@@ -230,12 +230,12 @@ cdef class GridOperator:
     cdef const unsigned char[::1] weight, diagonal, row_scale
 
     def __init__(self, int64_t width, int64_t blocks, int64_t stride, int64_t pad, int64_t border,
-                 int64_t n_nodes, int32_t radius, const int32_t[::1] dy, const int32_t[::1] dx,
+                 int64_t n_nodes, const int32_t[::1] dy, const int32_t[::1] dx,
                  const int64_t[::1] first_node, const int32_t[:, :, ::1] before,
                  const int64_t[:, ::1] row_start, const uint64_t[::1] entry, const unsigned char[::1] weight):
         self.dy, self.dx, self.first_node = dy, dx, first_node
         self.before, self.row_start, self.entry, self.weight = before, row_start, entry, weight
-        self.c = nnk_grid_operator(first_node.shape[0], width, blocks, stride, pad, border, n_nodes, radius,
+        self.c = nnk_grid_operator(first_node.shape[0], width, blocks, stride, pad, border, n_nodes,
                                    dy.shape[0], &dy[0], &dx[0], &first_node[0],
                                    <const nnk_before *> &before[0, 0, 0],
                                    <const nnk_start *> &row_start[0, 0], row_start.shape[0],
@@ -247,7 +247,7 @@ cdef class GridOperator:
         places = np.asarray(self.first_node), np.asarray(self.before), np.asarray(self.row_start)
         entries = *places, np.asarray(self.entry), np.asarray(self.weight)
         laplacian = np.asarray(self.diagonal), np.asarray(self.row_scale)
-        return GridOperator, (*sizes, self.c.radius, *offsets, *entries), laplacian
+        return GridOperator, (*sizes, *offsets, *entries), laplacian
 
     def __setstate__(self, laplacian):
         self.set_laplacian(*laplacian)
@@ -332,7 +332,7 @@ cdef class ChebyshevSweep:
     cdef const double[::1] start
     cdef readonly int64_t front, head, body, end
 
-    def __init__(self, GridOperator op, int64_t b0, int64_t b1, top, bottom, ChebyshevSweep below,
+    def __init__(self, GridOperator op, top, bottom, ChebyshevSweep below,
                  double scale, double shift, older, old, new_older, new_old, bands,
                  const double[:, ::1] coefficients, const double[::1] start, bint clenshaw):
         cdef size_t shared = 0
@@ -340,8 +340,7 @@ cdef class ChebyshevSweep:
         self.images, self.rings = (older, old, new_older, new_old, bands), None
         self.double_ = old.dtype == np.float64
         self.c.orders, self.c.n_bands = coefficients.shape[1], coefficients.shape[0]
-        self.c.clenshaw, self.c.b0, self.c.b1 = clenshaw, b0, b1
-        self.c.scale, self.c.shift = scale, shift
+        self.c.clenshaw, self.c.scale, self.c.shift = clenshaw, scale, shift
         self.c.older, self.c.old = address(older), address(old)
         self.c.new_older, self.c.new_old = address(new_older), address(new_old)
         self.c.bands = address(bands)

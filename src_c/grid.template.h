@@ -1,25 +1,23 @@
 /* Products with an adjacency in SIMD blocks (nnk_grid_operator).  T, S: type and suffix. */
 
-/* Find the first entry and the first weight of block b of row y. */
-static inline void CAT(find, S)(const nnk_grid_operator *op, int64_t y, int64_t b, const uint64_t **entry, const T **weight)
+/* Find the first entry and the first weight of row y. */
+static inline void CAT(find, S)(const nnk_grid_operator *op, int64_t y, const uint64_t **entry, const T **weight)
 {
     const nnk_start start = entries_start(op, y);
-    const nnk_before before = entries_before(op, y)[b];
-    *entry = op->entry + start.entry + before.entries;
-    *weight = (const T *)op->weight + start.weight + before.weights;
+    *entry = op->entry + start.entry;
+    *weight = (const T *)op->weight + start.weight;
 }
 
-/* Write blocks [b0, b1) of row y of W x to `out`, which points to pixel 0 of the row.  neighbor[o]
- * points to the neighbor of pixel 0 at offset o, in x. */
+/* Write row y of W x to `out`, which points to pixel 0 of the row.  neighbor[o] points to the
+ * neighbor of pixel 0 at offset o, in x. */
 static __attribute__((noinline)) void
-CAT(multiply_row, S)(const nnk_grid_operator *op, int64_t y, int64_t b0, int64_t b1,
-                     const T *const *restrict neighbor, T *restrict out)
+CAT(multiply_row, S)(const nnk_grid_operator *op, int64_t y, const T *const *restrict neighbor, T *restrict out)
 {
     const nnk_before *before = entries_before(op, y);
     const uint64_t *entry;
     const T *weight;
-    CAT(find, S)(op, y, b0, &entry, &weight);
-    for (int64_t b = b0; b < b1; b++) {
+    CAT(find, S)(op, y, &entry, &weight);
+    for (int64_t b = 0; b < op->blocks; b++) {
         const int64_t at = b * CAT(BLOCK, S);
         const uint64_t *last = entry + (before[b + 1].entries - before[b].entries);
         CAT(double_block, S) sum = CAT(no_blocks, S)();
@@ -40,7 +38,7 @@ static void CAT(degrees, S)(const nnk_grid_operator *op, T *degree, int64_t y0, 
         const nnk_before *before = entries_before(op, y);
         const uint64_t *entry;
         const T *weight;
-        CAT(find, S)(op, y, 0, &entry, &weight);
+        CAT(find, S)(op, y, &entry, &weight);
         for (int64_t b = 0; b < op->blocks; b++) {
             const uint64_t *last = entry + (before[b + 1].entries - before[b].entries);
             CAT(double_block, S) sum = CAT(no_blocks, S)();
@@ -59,7 +57,7 @@ static void CAT(signless, S)(const nnk_grid_operator *op, const T *degree, T sca
         const nnk_before *before = entries_before(op, y);
         const uint64_t *entry;
         const T *weight;
-        CAT(find, S)(op, y, 0, &entry, &weight);
+        CAT(find, S)(op, y, &entry, &weight);
         for (int64_t b = 0; b < op->blocks; b++) {
             const int64_t at = y * op->stride + op->pad + b * CAT(BLOCK, S);
             const uint64_t *last = entry + (before[b + 1].entries - before[b].entries);

@@ -41,7 +41,7 @@ cdef extern from "nnk_core.h" nogil:
 
     ctypedef struct nnk_grid_operator:
         int64_t height, width, blocks, stride, pad, border, n_nodes
-        int32_t radius, n_offsets
+        int32_t n_offsets
         const int32_t *dy
         const int32_t *dx
         const int64_t *first_node
@@ -55,7 +55,7 @@ cdef extern from "nnk_core.h" nogil:
 
     ctypedef struct nnk_sweep:
         int32_t orders, n_bands, clenshaw
-        int64_t b0, b1, row_begin, row_end
+        int64_t row_begin, row_end
         void *above
         void *below
         double scale, shift

@@ -29,7 +29,7 @@ typedef struct {
  *   height, width    rows, gaps included, and pixels of a row
  *   blocks           number of blocks in a row
  *   stride, pad      of padded images of type T
- *   border, radius   largest dy and dx of the window; border is at least 1
+ *   border           largest dy of the window, at least 1
  *   n_nodes          number of pixels
  *   dy, dx           [n_offsets]: all offsets of the window.  The number of an offset is its place
  *                    in row-major order
@@ -49,7 +49,7 @@ typedef struct {
  */
 typedef struct {
     int64_t height, width, blocks, stride, pad, border, n_nodes;
-    int32_t radius, n_offsets;
+    int32_t n_offsets;
     const int32_t *dy, *dx;
     const int64_t *first_node;
     const nnk_before *before;
@@ -63,17 +63,13 @@ typedef struct {
 /* A sweep: a block of orders of the recurrence
  *     T_k = scale L T_{k-1} - shift T_{k-1} - T_{k-2} (+ clenshaw_k),
  *     k = first .. first + orders - 1, orders <= NNK_MAX_ORDERS,
- * in one tile of the rows, which moves down by `border` rows with each order, and one strip of the
- * columns.  Images are padded.  `coefficients` and `start` are double; all other arrays are of the
- * operator's type T.
+ * in one tile of the rows, which moves down by `border` rows with each order.  Images are padded.
+ * `coefficients` and `start` are double; all other arrays are of the operator's type T.
  *
  *   older, old            T_{first-2} and T_{first-1}.  If `older` is NULL, the recurrence begins:
  *                         first = 1, T_{-1} = 0, and scale and shift are halved for T_1
- *   new_older, new_old    the last two orders of the block are written here, in the strip, and
- *                         zeros on both sides of the image; NULL if they are not needed
- *   b0, b1                the strip: blocks [b0, b1) of each row.  Strips should be so narrow that
- *                         the rows in use fit into the cache.  Inputs are read up to
- *                         orders * radius pixels beyond the strip
+ *   new_older, new_old    the last two orders of the block are written here; NULL if they are not
+ *                         needed
  *   above, below          memory shared with the tile above and the tile below; NULL at the top and
  *                         bottom of the image.  sweep_room gives its size.  The lower of the two
  *                         tiles writes the first rows of each order to it, the upper one reads
@@ -93,7 +89,7 @@ typedef struct {
  */
 typedef struct {
     int32_t orders, n_bands, clenshaw;
-    int64_t b0, b1, row_begin, row_end;
+    int64_t row_begin, row_end;
     void *above, *below;
     double scale, shift;
     const void *older, *old;

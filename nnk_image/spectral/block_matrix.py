@@ -70,8 +70,6 @@ class BlockMatrix:
         Rows that are not gaps; all in images of two axes, where `has_gaps` is False.
     border : int
         Number of rows by which each order of the recurrence lags behind the one before, at least 1.
-    blocks : int
-        SIMD blocks in a row.
     stride : int
         Numbers in a row of a padded image, whose rows are whole blocks with zeros on both sides.
     work : (H,) ndarray
@@ -88,17 +86,17 @@ class BlockMatrix:
         self.has_gaps = self.n_lines < self.height
         self.border = max(1, lines.border)
         lanes = BLOCK_BYTES // dtype.itemsize
-        self.blocks, pad_blocks = -(-self.width // lanes), -(-lines.radius // lanes)
-        self._pad, self.stride = pad_blocks * lanes, (self.blocks + 2 * pad_blocks) * lanes
+        self._blocks, pad_blocks = -(-self.width // lanes), -(-lines.radius // lanes)
+        self._pad, self.stride = pad_blocks * lanes, (self._blocks + 2 * pad_blocks) * lanes
         self._inner = slice(self._pad, self._pad + self.width)  # the pixels of a padded row
         self._offsets = _all_offsets(window)
-        self._before = before = np.empty((self.height, self.blocks + 1, 2), np.int32)
+        self._before = before = np.empty((self.height, self._blocks + 1, 2), np.int32)
         count = partial(_core.count_entries, weights.bits, lanes, before)
         work = int(self.width * window.work)
         executor.run(count, self.height, work, counts_as=self.n_lines)
         of_rows = before[:, -1] + np.array([0, _PADDING_WEIGHTS], np.int64)  # entries, weights
         in_all, self._most = of_rows.sum(axis=0), of_rows.max(axis=0)
-        work = np.cumsum(of_rows[:, 0] + _FIXED_COST * self.blocks)
+        work = np.cumsum(of_rows[:, 0] + _FIXED_COST * self._blocks)
         self.work = work / work[-1]
         self._weights, self._kept, self._laplacian = weights, None, None
         if keep or self.has_gaps or self._bytes(in_all) <= MAX_KEPT_BYTES:
@@ -192,8 +190,8 @@ class BlockMatrix:
         n_entries, n_weights = numbers.tolist()
         room = np.empty(1 + n_entries + -(-n_weights * self.dtype.itemsize // 8), np.uint64)
         weights = room[n_entries + 1 :].view(self.dtype)[:n_weights]
-        layout = self.width, self.blocks, self.stride, self._pad, self.border
-        nodes = self.n_lines * self.width, self._lines.radius, *self._offsets
+        layout = self.width, self._blocks, self.stride, self._pad, self.border
+        nodes = self.n_lines * self.width, *self._offsets
         entries = self._before, row_start, room[: n_entries + 1], weights.view(np.uint8)
         return _core.GridOperator(*layout, *nodes, self._lines.first_node, *entries)
 

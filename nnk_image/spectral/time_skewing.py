@@ -104,7 +104,7 @@ class SkewedSweeps:
         """Return the tiles of a block; `given` are the arguments that all sweeps have in common."""
         tiles, below, height = [], None, self._matrix.height
         for operator, span in zip(self._operators[::-1], self._spans[::-1], strict=True):
-            below = _core.ChebyshevSweep(operator, 0, self._matrix.blocks, *span, below, *given)
+            below = _core.ChebyshevSweep(operator, *span, below, *given)
             filled = height if self._matrix.keeps_entries else below.front
             tiles.append(_Tile(operator, below, filled))
         return tiles
