@@ -13,10 +13,11 @@ class Method:
     """A denoising method."""
 
     denoise: Callable[..., Any]
-    """``denoise(image, noise, statistics, executor)`` returns the (H, W, C) pixels of an `Image`
-    without its noise, as float32 or float64. The noise has variance 1 and is otherwise described by
-    a `StandardNoise`; masked pixels are filled. The result has the same bits for every number of
-    threads, and in a part of an image, given the `Statistics` of the whole, as in the whole."""
+    """``denoise(image, noise, plan, executor)`` returns the (H, W, C) pixels of an `Image` without
+    its noise, as float32 or float64. The noise has variance 1 and is otherwise described by a
+    `StandardNoise`; masked pixels are filled. The `Plan` holds the spacing of the pixels and the
+    guide. The result has the same bits for every number of threads, and in a part of an image as in
+    the whole."""
     progress_units: Callable[[tuple[int, ...], int, bool], float]
     """``progress_units(shape, channels, white)`` returns how many times all rows of an image are
     processed, given whether its noise is white."""

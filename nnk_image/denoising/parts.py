@@ -69,11 +69,11 @@ class TiledDenoising:
         """Return a task that computes the `Statistics` of the image."""
         given = self.image, self.layout
         parts = [task(_statistics_of_part, *given, tile.core, self.noise) for tile in self.tiles]
-        return delayed(merge_statistics)(parts, self.spacing)
+        return delayed(merge_statistics)(parts)
 
     def denoised(self, tile: Tile, noise: Any, statistics: Any) -> Any:
         """Return a task that computes the core of a tile."""
-        how = noise, statistics, self.method, self.strength, tile.inside
+        how = noise, statistics, self.method, self.strength, self.spacing, tile.inside
         return task(denoise_part, self.image, self.layout, tile.padded, *how)
 
     def _checked(self, sigma: Any) -> NoiseModel:
@@ -130,9 +130,7 @@ def _statistics_of_part(image: Image, executor: RowExecutor, noise: NoiseModel) 
     return Statistics.of(image, noise.for_channels(image.channels))
 
 
-def merge_statistics(
-    parts: Sequence[Statistics], spacing: tuple[float, ...] | None = None
-) -> Statistics:
+def merge_statistics(parts: Sequence[Statistics]) -> Statistics:
     """Return the statistics of the whole image from those of its parts."""
     sizes = [part.extremes.pixels for part in parts]
     means, squares = (
@@ -141,7 +139,7 @@ def merge_statistics(
     )
     extremes = reduce(operator.add, (part.extremes for part in parts))
     keys = _keys_of_parts([part.keys for part in parts])
-    return Statistics(extremes, means, squares, keys, spacing)
+    return Statistics(extremes, means, squares, keys)
 
 
 def _keys_of_parts(parts: Sequence[tuple[tuple[bool, float], ...]]) -> tuple[Any, ...]:
@@ -162,15 +160,15 @@ def denoise_part(
     statistics: Statistics,
     method: str,
     strength: float,
+    spacing: tuple[float, ...] | None,
     inside: Slices,
 ) -> npt.NDArray[Any]:
     """Return the denoised pixels inside a part."""
     if noise.rician:
         check_magnitudes(image)
     own = with_levels(noise.for_channels(image.channels), image)
-    part, own, spacing = without_single_axes(image, own, statistics.spacing)
-    statistics = replace(statistics, spacing=spacing)
-    steps = plan(part, own, method, statistics, strength)
+    part, own, spacing = without_single_axes(image, own, spacing)
+    steps = plan(part, own, method, statistics, strength, spacing)
     pixels = denoise_pixels(part, own, steps, statistics, executor).reshape(image.pixels.shape)
     if noise.is_white:
         unclip(pixels, statistics.extremes.clipped, noise.for_channels(image.channels).sigma)

@@ -21,6 +21,7 @@ from nnk_image.denoising.low_counts import Round
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.statistics import Statistics
 from nnk_image.denoising.units import GaussianUnits, PoissonUnits, RicianUnits
+from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise import row_column
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 from nnk_image.noise.standard import WHITE, StandardNoise
@@ -40,6 +41,8 @@ class Plan:
     rounds: tuple[Round, ...]  # a single one, except for Poisson noise with few counts per pixel
     sources: tuple[int, ...] = ()  # channel whose result each takes; -1 for a constant channel
     strength: float = 1.0  # factor of the noise level in the units that a method sees
+    spacing: tuple[float, ...] | None = None  # 1 along the finest axis; None if all are equal
+    guide: ImageGraph | None = None  # graph for 'sgw'; None: that of the image
 
     def rows(self, shape, white: bool) -> int:
         """Return how many rows all rounds process, for progress reports."""
@@ -60,7 +63,7 @@ def denoise_image(
     spacing: tuple[float, ...] | None,
     n_jobs: int | None,
     progress: bool | Callable[[int, int], Any],
-    guide=None,
+    guide: ImageGraph | None = None,
     strength: float = 1.0,
 ):
     """Return the (..., C) pixels of a whole checked image without its noise.
@@ -70,8 +73,8 @@ def denoise_image(
     shape = image.pixels.shape
     if guide is None:
         image, noise, spacing = without_single_axes(image, noise, spacing)
-    statistics = Statistics.of(image, noise, spacing, guide)
-    steps = plan(image, noise, method, statistics, strength)
+    statistics = Statistics.of(image, noise)
+    steps = plan(image, noise, method, statistics, strength, spacing, guide)
     rows = steps.rows(image.shape, noise.correlation is None)
     if noise.has_row_or_column_noise:
         every = (np.arange(image.channels),)
@@ -80,7 +83,7 @@ def denoise_image(
     with RowExecutor(n_jobs, progress, rows, "denoise") as executor:
         if noise.has_row_or_column_noise:
             image = _without_row_and_column_noise(image, noise.scaled(steps.strength), executor)
-            statistics = Statistics.of(image, noise, spacing, guide)
+            statistics = Statistics.of(image, noise)
         pixels = denoise_pixels(image, noise, steps, statistics, executor)
     return pixels.reshape(shape)
 
@@ -110,7 +113,13 @@ def denoise_pixels(
 
 
 def plan(
-    image: Image, noise: NoiseModel, method: str, statistics: Statistics, strength: float = 1.0
+    image: Image,
+    noise: NoiseModel,
+    method: str,
+    statistics: Statistics,
+    strength: float = 1.0,
+    spacing: tuple[float, ...] | None = None,
+    guide: ImageGraph | None = None,
 ) -> Plan:
     """Decide which channels are denoised together, and in which rounds."""
     half_range = statistics.limits[1] / 2 - statistics.limits[0] / 2
@@ -130,7 +139,7 @@ def plan(
     elif noise.rician:
         groups = np.split(channels, len(channels))
     strength = min(max(strength, 1e-6), 1e6)  # so that nothing overflows
-    return Plan(tuple(groups), tuple(rounds), sources, strength)
+    return Plan(tuple(groups), tuple(rounds), sources, strength, spacing, guide)
 
 
 def _denoise_together(image, noise, channels, steps, statistics, executor):
@@ -150,7 +159,7 @@ def _denoise_together(image, noise, channels, steps, statistics, executor):
         method, dtype = METHODS[name], unit_image.dtype
         per_pixel = method.bytes_per_pixel(len(channels), dtype.itemsize, len(image.shape))
         require(int(per_pixel * math.prod(unit_image.shape)), f"denoising in {dtype}")
-        denoised = method.denoise(unit_image, own_noise, statistics, executor)
+        denoised = method.denoise(unit_image, own_noise, steps, executor)
         del unit_image
         denoised = denoised.astype(image.dtype, copy=False) * image.dtype.type(steps.strength)
         estimate = units.inverse(denoised)
@@ -196,6 +205,7 @@ def _without_row_and_column_noise(image, noise, executor):
         rest = row_column.without_offsets(image, offsets)
         statistics = Statistics.of(rest, noise)
         model = row_column.offsets_as_correlation(noise, rest, statistics.means, share)
+        # The spacing would make results worse if rows are far apart, and better if columns are.
         steps = plan(rest, model, "fast", statistics)
         estimate = denoise_pixels(rest, model, steps, statistics, executor)
         offsets = offsets + row_column.remaining_offsets(rest, estimate, noise)

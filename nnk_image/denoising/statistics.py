@@ -6,7 +6,6 @@ import numpy as np
 
 from nnk_image.base.channels import channel_keys
 from nnk_image.base.image import Image
-from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.clipping import Extremes
 from nnk_image.noise.model import NoiseModel
 
@@ -15,14 +14,12 @@ _FAR = 5.0  # distance below the offset, in units of the noise there, see `_mome
 
 @dataclass(frozen=True)
 class Statistics:
-    """Statistics of a whole image, in its own units, and options; given with each part of it."""
+    """Statistics of a whole image, in its own units, given with each part of it."""
 
     extremes: Extremes
     means: tuple[float, ...]  # of the channels; like `squares` used for Poisson noise
     squares: tuple[float, ...]  # means of the squares of the channels
     keys: tuple[tuple[bool, float], ...]  # which channels are constant or equal: `channel_keys`
-    spacing: tuple[float, ...] | None = None  # 1 along the finest axis; None if all are equal
-    guide: ImageGraph | None = None  # graph for 'sgw'; None: that of the image
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -30,14 +27,13 @@ class Statistics:
         return float(self.extremes.values[0].min()), float(self.extremes.values[1].max())
 
     @classmethod
-    def of(cls, image: Image, noise: NoiseModel, spacing=None, guide=None):
+    def of(cls, image: Image, noise: NoiseModel):
         """Return the statistics of a whole image; `noise` has one value per channel."""
         values = image.pixels[image.inside]
         of_channels = zip(noise.gain, noise.sigma, noise.offset, strict=True)
         moments = [_moments(values[..., c], *own) for c, own in enumerate(of_channels)]
         means, squares = zip(*moments, strict=True)
-        keys = tuple(channel_keys(values))
-        return cls(Extremes.of(values), means, squares, keys, spacing, guide)
+        return cls(Extremes.of(values), means, squares, tuple(channel_keys(values)))
 
 
 def _moments(values, gain, read, offset):
