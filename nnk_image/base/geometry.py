@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,17 @@ BLOCK_BYTES = 32
 def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return how far neighboring pixels are apart in row-major order, along each axis."""
     return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def as_blocks(image: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+    """Return the square blocks of an image: (rows, columns, size**2, ...).
+
+    Incomplete blocks at the end are left out.
+    """
+    rows, columns = image.shape[0] // size, image.shape[1] // size
+    whole = image[: rows * size, : columns * size]
+    blocks = whole.reshape(rows, size, columns, size, *image.shape[2:]).swapaxes(1, 2)
+    return blocks.reshape(rows, columns, size**2, *image.shape[2:])
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nnk_image.base.geometry import as_blocks
 from nnk_image.base.image import Floats, Image
 from nnk_image.noise.autocovariance import correlation_of
 from nnk_image.noise.blocks import SIDE, U, V
@@ -140,10 +141,7 @@ def _poisson(line: Line, model: NoiseModel, image: Image) -> NoiseModel:
 
 def _darkest_block(image: Image) -> float:
     """Return the least mean of a block of one channel, which may be constant."""
-    rows, columns = (n // SIDE for n in image.shape)
-    pixels = image.pixels[: rows * SIDE, : columns * SIDE, 0]
-    blocks = pixels.reshape(rows, SIDE, columns, SIDE)
-    return float(blocks.mean(axis=(1, 3), dtype=np.float64).min())
+    return float(as_blocks(image.pixels[..., 0], SIDE).mean(axis=2, dtype=np.float64).min())
 
 
 def by_brightness(full: Scale, white: float, correlated: float, most: Any) -> Floats:

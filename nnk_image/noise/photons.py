@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.signal import convolve2d
 
+from nnk_image.base.geometry import as_blocks
 from nnk_image.base.image import Bools, Floats, Image
 from nnk_image.noise.blocks import SIDE
 from nnk_image.noise.levels import UNCERTAINTY
@@ -76,17 +77,10 @@ def _ratios(counts: Floats, valid: Bools, kernel: npt.NDArray[np.int_]) -> Float
     """Return the squared differences over the expected ones, in groups of blocks by brightness."""
     complete = convolve2d(valid, np.ones_like(kernel), "valid") == kernel.size
     terms = convolve2d(counts, kernel, "valid") ** 2, convolve2d(counts, kernel**2, "valid")
-    squares, sums = (_by_blocks(term * complete).ravel() for term in terms)
+    squares, sums = (as_blocks(term * complete, SIDE).sum(axis=2).ravel() for term in terms)
     order = np.argsort(sums, kind="stable")
     groups = np.array_split(order[sums[order] > 0], _GROUPS)
     found = np.array([(squares[own].sum(), sums[own].sum()) for own in groups])
     known = found[found[:, 1] >= _FEWEST * np.sum(kernel**2)]
     ratios: Floats = known[:, 0] / known[:, 1]
     return ratios
-
-
-def _by_blocks(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the sums of values in blocks; incomplete blocks are left out."""
-    rows, columns = (n // SIDE for n in values.shape)
-    inside = values[: rows * SIDE, : columns * SIDE]
-    return inside.reshape(rows, SIDE, columns, SIDE).sum(axis=(1, 3))

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_count, plain_array
-from nnk_image.base.image import Array
+from nnk_image.base.geometry import as_blocks
 from nnk_image.base.parallel import RowExecutor, one_blas_thread
 from nnk_image.graph.laplacian import check_symmetric
 from nnk_image.graph.pixel_graph import ImageGraph
@@ -119,11 +119,3 @@ def block_gft(
         return result.reshape(*counts, size**2, *array.shape[2:])
     pixels = result.reshape(*counts, size, size, -1).swapaxes(1, 2)
     return pixels.reshape(counts[0] * size, counts[1] * size, *array.shape[3:])
-
-
-def as_blocks(image: Array, size: int) -> Array:
-    """Return the square blocks of an image: (rows, columns, size**2, ...)."""
-    rows, columns = image.shape[0] // size, image.shape[1] // size
-    whole = image[: rows * size, : columns * size]
-    blocks = whole.reshape(rows, size, columns, size, *image.shape[2:]).swapaxes(1, 2)
-    return blocks.reshape(rows, columns, size**2, *image.shape[2:])

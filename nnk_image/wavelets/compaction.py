@@ -11,10 +11,11 @@ import numpy.typing as npt
 from scipy.fft import dctn
 
 from nnk_image.base.checks import check_count
+from nnk_image.base.geometry import as_blocks
 from nnk_image.base.image import Array, Image, check_image, require_per_pixel, spatial_shape
 from nnk_image.graph.build import bilateral_graph, image_graph
 from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.spectral.block_gft import BLOCK_SIZES, as_blocks, block_gft
+from nnk_image.spectral.block_gft import BLOCK_SIZES, block_gft
 from nnk_image.wavelets.transform import MAX_ORDER, SpectralGraphWavelets
 
 ORDERS = (4, 6, 12, 15, 30)
