@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 import nnk_image
 from nnk_image.base import lazy
-from nnk_image.base.checks import check_positive
+from nnk_image.base.checks import check_number
 from nnk_image.base.image import Image
 from nnk_image.base.lazy import Layout, Slices, da
 from nnk_image.base.parallel import Progress, RowExecutor, resolve_n_jobs
@@ -348,7 +348,7 @@ def _transformed(
 ) -> da.Array:
     """Return the bands of an image, or the filtered image as a single band."""
     _check_lazy(image)
-    sigma_f = check_positive("sigma_f", sigma_f, "intensity width in the image's units")
+    sigma_f = check_number("sigma_f", sigma_f, "intensity width in the image's units")
     defaults = {"sigma_d": 2.0, "window": None, "spacing": None}
     graph = {"sigma_f": sigma_f} | {key: options.pop(key, value) for key, value in defaults.items()}
     layout = Layout.of(image, options.pop("channel_axis", None), graph["spacing"] is not None)

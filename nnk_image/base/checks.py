@@ -51,33 +51,21 @@ def check_count(name: str, value: Any, least: int = 1, most: int | None = None) 
     return number
 
 
-def check_positive(name: str, value: Any, what: str, zero_allowed: bool = False) -> float:
-    """Return a finite number above zero (or not below); `what` explains it in the message."""
-    number = _real(name, value, f" ({what})")
-    if not np.isfinite(number) or number < 0 or (number == 0 and not zero_allowed):
-        least = "a finite number >= 0" if zero_allowed else "a finite number > 0"
-        raise ValueError(f"{name}={value!r} must be {least} ({what})")
-    return number
-
-
-def check_number(name: str, value: Any, least: float = 0.0) -> float:
-    """Return a finite real argument of at least `least`."""
-    number = _real(name, value)
-    if not (np.isfinite(number) and number >= least):
-        allowed = "finite" if least == -np.inf else f"finite and at least {least:g}"
-        raise ValueError(f"{name}={value} must be {allowed}")
-    return number
-
-
-def _real(name: str, value: Any, what: str = "") -> float:
+def check_number(name: str, value: Any, what: str = "", least: float | None = None) -> float:
+    """Return a finite number above 0, or of at least `least`; `what` explains it in messages."""
+    what = f" ({what})" if what else ""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number{what}, not {value!r}")
     try:
-        return float(value)
+        number = float(value)
     except OverflowError:
-        return np.inf
+        number = np.inf
+    if not np.isfinite(number) or (number <= 0 if least is None else number < least):
+        limit = " > 0" if least is None else f" >= {least:g}" if least > -np.inf else ""
+        raise ValueError(f"{name}={value} must be a finite number{limit}{what}")
+    return number
 
 
 def check_choice(name: str, value: Any, choices: Collection[str | None]) -> str:

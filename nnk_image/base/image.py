@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.ndimage import distance_transform_edt
 
 from nnk_image.base import memory
-from nnk_image.base.checks import check_positive, plain_array, warn, working_dtype
+from nnk_image.base.checks import check_number, plain_array, warn, working_dtype
 from nnk_image.base.geometry import Lines
 
 MOST_AXES = 4
@@ -151,7 +151,7 @@ def check_spacing(spacing: Any, axes: int) -> tuple[float, ...]:
     if len(spacing) != axes:
         raise ValueError(f"spacing must be one number, or one per axis ({axes}), got {spacing!r}")
     what = "distance of pixels along an axis"
-    return tuple(check_positive("spacing", s, what) for s in spacing)
+    return tuple(check_number("spacing", s, what) for s in spacing)
 
 
 def relative_spacing(spacing: Any, axes: int) -> tuple[float, ...] | None:

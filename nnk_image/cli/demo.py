@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_positive
+from nnk_image.base.checks import check_number
 from nnk_image.cli.common import new_command
 from nnk_image.io.files import check_writable, write
 from nnk_image.io.metadata import to_samples
@@ -43,7 +43,7 @@ def add_command(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    check_positive("sigma", options.sigma, "noise to add, for values 0 to 255")
+    check_number("sigma", options.sigma, "noise to add, for values 0 to 255")
     check_writable(OUT)
     clean = standard_image("camera").astype(float)
     rows = denoised(clean, options.sigma)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_choice, check_positive, warn
+from nnk_image.base.checks import check_choice, check_number, warn
 from nnk_image.base.image import (
     Array,
     Image,
@@ -179,7 +179,7 @@ def denoise_and_report(
 ) -> tuple[npt.NDArray[np.floating[Any]], NoiseModel]:
     """Return what `denoise` returns, and the noise that was given or estimated."""
     chosen = METHODS[check_choice("method", method, METHODS)]
-    strength = check_positive("strength", strength, "values above 1 denoise more strongly")
+    strength = check_number("strength", strength, "values above 1 denoise more strongly")
     axes = len(spatial_shape(image, channel_axis, spacing is not None))
     need, what = chosen.bytes_per_pixel, f"denoise(method={method!r})"
     require_per_pixel(image, channel_axis, lambda _, n: need(n, 4, axes), what)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_choice, check_positive
+from nnk_image.base.checks import check_choice, check_number
 from nnk_image.base.image import Image, check_image, relative_spacing
 from nnk_image.base.lazy import Layout, Slices, delayed, part_of, task
 from nnk_image.base.parallel import RowExecutor
@@ -55,7 +55,7 @@ class TiledDenoising:
             )
         self.image, self.method = image, method
         self.spacing = relative_spacing(spacing, len(layout.shape))
-        self.strength = check_positive("strength", strength, "values above 1 denoise more strongly")
+        self.strength = check_number("strength", strength, "values above 1 denoise more strongly")
         self.noise = self._estimated() if sigma is None else self._checked(sigma)
         self.given = None if sigma is None else self.noise.to_json()
         itemsize = layout.dtype.itemsize

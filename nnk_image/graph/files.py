@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from nnk_image.base.atomic import atomic_output
-from nnk_image.base.checks import check_choice, check_positive
+from nnk_image.base.checks import check_choice, check_number
 from nnk_image.base.geometry import strides_of
 from nnk_image.base.image import MOST_AXES, Array, check_spacing
 from nnk_image.graph.window import check_window, sides_of
@@ -72,8 +72,8 @@ def _parts_of(file: Mapping[str, Array]) -> dict[str, Any]:
         "shape": shape,
         "kind": check_choice("kind", str(file["kind"]), ("nnk", "bilateral")),
         "window": check_window(window, len(shape)),
-        "sigma_d": check_positive("sigma_d", float(file["sigma_d"]), "width"),
-        "sigma_f": check_positive("sigma_f", float(file["sigma_f"]), "width"),
+        "sigma_d": check_number("sigma_d", float(file["sigma_d"]), "width"),
+        "sigma_f": check_number("sigma_f", float(file["sigma_f"]), "width"),
         "directed": bool(file["directed"]),
         "valid": file.get("valid"),
         "spacing": check_spacing(spacing.tolist(), len(shape)) if spacing is not None else None,

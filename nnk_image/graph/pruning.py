@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from nnk_image import _core
-from nnk_image.base.checks import check_positive
+from nnk_image.base.checks import check_number
 from nnk_image.base.geometry import strides_of
 from nnk_image.base.image import (
     Image,
@@ -72,9 +72,9 @@ class GraphSpec:
         n_offsets = math.prod(min(side, 2 * n - 1) for side, n in sides) - 1
         _require_memory(image, channel_axis, n_offsets, kind)
         self.window, self.lines = window_on(shape, self.side, distances)
-        self.sigma_d = check_positive("sigma_d", sigma_d, "spatial width in pixels")
+        self.sigma_d = check_number("sigma_d", sigma_d, "spatial width in pixels")
         if sigma_f is not None:
-            sigma_f = check_positive("sigma_f", sigma_f, "intensity width in the image's units")
+            sigma_f = check_number("sigma_f", sigma_f, "intensity width in the image's units")
         self.image = check_image(image, channel_axis, mask)
         self.sigma_f = data_range_of(self.image) * 10 / 255 if sigma_f is None else sigma_f
         self.exact, self.planes = feature_planes(self.image, self.lines)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.atomic import ImageFileError, atomic_output, check_output
-from nnk_image.base.checks import check_positive, plain_array, warn
+from nnk_image.base.checks import check_number, plain_array, warn
 from nnk_image.io import pictures, tiff, volumes
 from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save, to_samples
 
@@ -98,7 +98,7 @@ def read(
     if axes is not None and not isinstance(axes, str):
         raise TypeError(f"axes must be letters such as 'ZYX', not {axes!r}")
     if max_pixels is not None:
-        check_positive("max_pixels", max_pixels, "most pixels to read")
+        check_number("max_pixels", max_pixels, "most pixels to read")
     with _opened(path) as stream:
         try:
             if extension_of(path) in _RAW:

@@ -142,7 +142,7 @@ def intrinsic_dimension(
     >>> intrinsic_dimension(line, near)
     array([1, 1, 1, 1, 1, 1, 1])
     """
-    if check_number("threshold", threshold) >= 1:
+    if check_number("threshold", threshold, least=0.0) >= 1:
         raise ValueError(
             f"threshold={threshold} must be below 1: a share of the largest eigenvalue"
         )

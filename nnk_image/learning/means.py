@@ -122,7 +122,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             raise ValueError(f"n_samples={len(points)} must be at least n_clusters={n_clusters}")
         check_count("n_neighbors", self.n_neighbors)
         check_count("max_iter", self.max_iter)
-        check_number("tol", self.tol)
+        check_number("tol", self.tol, least=0.0)
         self._gram = self._gram_of(points)
         self.sigma_ = self._gram.sigma
         self._gram.keep()

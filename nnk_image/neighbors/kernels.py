@@ -167,8 +167,10 @@ def check_kernel(
     if kernel != "polynomial":
         return KERNELS[kernel]
     known |= params
-    gamma = 1 / n_features if known["gamma"] is None else check_number("gamma", known["gamma"])
-    degree, coef0 = check_count("degree", known["degree"]), check_number("coef0", known["coef0"])
+    if known["gamma"] is None:
+        known["gamma"] = 1 / n_features
+    degree = check_count("degree", known["degree"])
+    gamma, coef0 = (check_number(name, known[name], least=0.0) for name in ("gamma", "coef0"))
     return replace(KERNELS["polynomial"], degree=degree, gamma=gamma, coef0=coef0)
 
 

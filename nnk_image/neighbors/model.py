@@ -69,7 +69,7 @@ class NeighborhoodModel:
         self.method = check_choice("method", given.method, METHODS)
         self.params = check_method_params(given.method_params)
         width = check_sigma(given.sigma)
-        self._scale = check_number("sigma_scale", given.sigma_scale, 1e-100)
+        self._scale = check_number("sigma_scale", given.sigma_scale, least=1e-100)
         resolve_n_jobs(given.n_jobs)  # raises our own error before scikit-learn does
         self.n_jobs = given.n_jobs
         self.points = check_features("X", X)

@@ -35,9 +35,9 @@ def check_method_params(given: Mapping[str, Any] | None) -> MethodParams:
     params = MethodParams(**options)
     check_choice("duplicates", params.duplicates, ("first", "share"))
     return params._replace(
-        l1=check_number("l1", params.l1),
-        tol=check_number("tol", params.tol),
-        lc_ratio=check_number("lc_ratio", params.lc_ratio),
+        l1=check_number("l1", params.l1, least=0.0),
+        tol=check_number("tol", params.tol, least=0.0),
+        lc_ratio=check_number("lc_ratio", params.lc_ratio, least=0.0),
     )
 
 

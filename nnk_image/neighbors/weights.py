@@ -78,7 +78,7 @@ def nnk_weights(
     >>> nnk_weights([[1.0, 0.9], [0.9, 1.0]], [0.8, 0.5])
     array([0.8, 0. ])
     """
-    l1, tol = check_number("l1", l1), check_number("tol", tol)
+    l1, tol = check_number("l1", l1, least=0.0), check_number("tol", tol, least=0.0)
     K, b = check_problem(K, b)
     check_diagonal("K", K)
     stack, n = b.shape[:-1], b.shape[-1]

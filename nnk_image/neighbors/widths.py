@@ -15,7 +15,7 @@ def check_sigma(sigma: object) -> float | str:
     """Check `sigma` of the public functions: the name of a rule, or a number."""
     if isinstance(sigma, str):
         return check_choice("sigma", sigma, RULES)
-    width = check_number("sigma", sigma, -np.inf)
+    width = check_number("sigma", sigma, least=-np.inf)
     if not _SMALLEST <= width <= _LARGEST:
         raise ValueError(f"sigma={sigma} must be positive, from {_SMALLEST} to {_LARGEST}")
     return width

@@ -5,19 +5,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_number, check_positive
+from nnk_image.base.checks import check_number
 from nnk_image.base.image import MOST_AXES, place_of
 
 
-def per_channel(name: str, value: Any, what: str, any_sign: bool = False) -> tuple[float, ...]:
-    """Check one number, or one per channel, and return a tuple of floats."""
+def per_channel(name: str, value: Any, what: str, least: float = 0.0) -> tuple[float, ...]:
+    """Check one number of at least `least`, or one per channel, and return a tuple of floats."""
     values = value.tolist() if isinstance(value, np.ndarray) else value
     values = list(values) if isinstance(values, list | tuple) else [values]
     if not values:
         raise ValueError(f"{name} has no value: give one number, or one per channel ({what})")
-    if any_sign:
-        return tuple(check_number(name, v, -np.inf) + 0.0 for v in values)  # -0.0 becomes 0.0
-    return tuple(check_positive(name, v, what, zero_allowed=True) for v in values)
+    return tuple(check_number(name, v, what, least) + 0.0 for v in values)  # -0.0 becomes 0.0
 
 
 def checked_levels(levels: Any) -> npt.NDArray[np.float64]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.ndimage import gaussian_filter
 
-from nnk_image.base.checks import check_count, check_positive
+from nnk_image.base.checks import check_count, check_number
 from nnk_image.base.image import Image
 from nnk_image.noise.autocovariance import (
     autocovariance_of_spectrum,
@@ -129,12 +129,12 @@ class NoiseModel:
         coils = int(self.rician) if isinstance(self.rician, bool | np.bool_) else self.rician
         checked: dict[str, Any] = {
             "gain": per_channel("gain", self.gain, "growth of the variance with the intensity"),
-            "offset": per_channel("offset", self.offset, "value without light", any_sign=True),
+            "offset": per_channel("offset", self.offset, "value without light", -np.inf),
             "rician": check_count("rician", coils, 0, _MOST_COILS),
         }
         for name in ("rows", "columns"):
             what = f"standard deviation of the offsets of {name}"
-            checked[name] = check_positive(name, getattr(self, name), what, True)
+            checked[name] = check_number(name, getattr(self, name), what, least=0.0)
         relative = None
         if self.levels is not None:
             relative = checked["levels"] = checked_levels(self.levels)
@@ -152,7 +152,7 @@ class NoiseModel:
                     "NoiseModel.from_autocovariance"
                 )
         if self.uncertainty is not None:
-            checked["uncertainty"] = check_positive("uncertainty", self.uncertainty, "error", True)
+            checked["uncertainty"] = check_number("uncertainty", self.uncertainty, "error", 0.0)
         level = 0.0 if relative is None else root_mean_square(relative)
         sigma = level if self.sigma is None else self.sigma
         checked["sigma"] = per_channel("sigma", sigma, "standard deviation of the noise")

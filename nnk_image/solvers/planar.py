@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image import _core
-from nnk_image.base.checks import check_positive, plain_array, ready_for_c
+from nnk_image.base.checks import check_number, plain_array, ready_for_c
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.pixel_graph import ImageGraph
@@ -89,7 +89,7 @@ def gglr(
     >>> gglr(line, [1, 0, 5, 0, 0], 0, known=known, coordinates=places, tol=1e-9).round(3)
     array([1., 3., 5., 7., 9.])
     """
-    stiffness = check_positive("stiffness", stiffness, "squared units of the coordinates")
+    stiffness = check_number("stiffness", stiffness, "squared units of the coordinates")
     problem = check_problem(graph, signal, strength, known, start, tol, max_iterations)
     places = ready_for_c(_check_coordinates(coordinates, problem), problem.values.dtype)
     return problem.solve(partial(_PlanarSystem, places, stiffness), n_jobs, return_info)

@@ -15,7 +15,6 @@ from scipy.sparse.csgraph import connected_components
 from nnk_image.base.checks import (
     check_count,
     check_number,
-    check_positive,
     plain_array,
     warn,
     working_dtype,
@@ -157,8 +156,8 @@ def check_problem(
     max_iterations: int,
 ) -> Problem:
     """Return the checked arguments of a solver."""
-    strength = check_number("strength", strength)
-    tol = check_positive("tol", tol, "the relative error at which iterations stop")
+    strength = check_number("strength", strength, least=0.0)
+    tol = check_number("tol", tol, "the relative error at which iterations stop")
     max_iterations = check_count("max_iterations", max_iterations)
     graph = check_undirected(graph)
     n = graph.n_nodes if isinstance(graph, ImageGraph) else graph.shape[0]

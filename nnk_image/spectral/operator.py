@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from nnk_image.base.checks import check_choice, check_positive
+from nnk_image.base.checks import check_choice, check_number
 from nnk_image.graph.laplacian import KINDS, node_terms, regularization
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 from nnk_image.graph.pruning import EDGE_SWEEPS
@@ -62,7 +62,7 @@ class LaplacianOperator:
         """Set up the Laplacian of any graph; a `dtype` of None is that of the weights."""
         check_choice("laplacian", kind, KINDS)
         if tau is not None:
-            tau = check_positive("tau", tau, "regularization, in units of the degrees")
+            tau = check_number("tau", tau, "regularization, in units of the degrees")
             if kind != "regularized":
                 raise ValueError(f"tau={tau:g} is for laplacian='regularized', not {kind!r}")
         checked = check_undirected(graph)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_choice, check_count, check_positive, ready_for_c
+from nnk_image.base.checks import check_choice, check_count, check_number, ready_for_c
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.spectral.operator import LaplacianOperator
@@ -303,10 +303,10 @@ class SpectralGraphWavelets:
             raise ValueError(f"lmax={lmax!r} must be a number, 'lanczos' or None")
         design_end = None
         if lmax is not None and not isinstance(lmax, str):
-            design_end = check_positive("lmax", lmax, "largest eigenvalue to design for")
+            design_end = check_number("lmax", lmax, "largest eigenvalue to design for")
         name, interval_end = "lmax", design_end
         if bound is not None:
-            name, interval_end = "bound", check_positive("bound", bound, "end of the interval")
+            name, interval_end = "bound", check_number("bound", bound, "end of the interval")
         if interval_end is not None and interval_end < self._operator.bound:
             least, _ = self._lanczos(executor)
             if interval_end < least * (1 - 1e-5):

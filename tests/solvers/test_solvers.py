@@ -367,7 +367,7 @@ def test_nodes_without_edges(solver):
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"strength": -1}, ValueError, "strength=-1 must be finite and at least 0"),
+        ({"strength": -1}, ValueError, "strength=-1 must be a finite number >= 0"),
         ({"strength": 0}, ValueError, "all are known: give a positive strength"),
         ({"tol": 0}, ValueError, "tol=0 must be"),
         ({"signal": np.zeros(5)}, ValueError, r"\(5,\), but the graph has 4 nodes"),
