@@ -56,6 +56,11 @@ class Image:
         """Index of the valid pixels: `valid`, or ``...`` if all are."""
         return ... if self.valid is None else self.valid
 
+    @property
+    def mask(self) -> Bools:
+        """Which pixels are valid: `valid`, or True everywhere."""
+        return np.full(self.shape, True) if self.valid is None else self.valid
+
     @cached_property
     def substitutes(self) -> Array | None:
         """For `filled`: computed once, because it takes longer than most of what needs it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -158,7 +157,7 @@ def _denoised(
     components = basis.shape[1]
 
     result = image.pixels.astype(image.dtype, order="C")
-    valid = np.full(image.shape, True) if image.valid is None else image.valid
+    valid = image.mask
     for pixels, noisy in zip(result, valid, strict=True):
         np.copyto(pixels, mean, where=noisy[..., None] & (levels > 0), casting="same_kind")
     unit = replace(noise, sigma=1.0, gain=0.0, offset=0.0)
@@ -221,7 +220,7 @@ def _centered(image: Image, mean: Floats, y: int, slices: int = 1) -> Floats:
 
 def _moments(image: Image) -> tuple[int, Floats, Floats, Floats]:
     """Return the pixel count, mean and covariance of bands, and covariance of pixel differences."""
-    n = math.prod(image.shape) if image.valid is None else int(np.count_nonzero(image.valid))
+    n = int(np.count_nonzero(image.mask))
     bands = image.channels
     if not 2 <= bands < n:
         raise ValueError(
@@ -239,8 +238,8 @@ def _moments(image: Image) -> tuple[int, Floats, Floats, Floats]:
         block = block.reshape(-1, bands)
         return block[~np.isnan(block[:, 0])]
 
-    start = 0 if image.valid is None else int(image.valid.argmax())
-    origin = image.pixels[np.unravel_index(start, image.shape)]  # exactly the mean if constant
+    first = np.unravel_index(image.mask.argmax(), image.shape)
+    origin = image.pixels[first]  # exactly the mean if constant
     mean, covariance, differences = origin.astype(float), *np.zeros((2, bands, bands))
     pairs = 0
     for y in range(len(image.pixels)):

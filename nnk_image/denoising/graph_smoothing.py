@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nnk_image.base.image import Image
+from nnk_image.base.image import check_image
 from nnk_image.base.reach import Reach
 from nnk_image.graph.build import build_graph
 from nnk_image.graph.pruning import EDGE_SWEEPS, GraphSpec
@@ -32,9 +32,7 @@ def polish(channel, executor):
     So pixels that are unlike all neighbors do not change.
     """
     pixels = channel[0].astype(np.float32)  # precise enough, as the change is small
-    low, high = float(pixels.min()), float(pixels.max())
-    image = Image(pixels[..., None], pixels.dtype, None, low, high, None)
-    graph = build_graph(GraphSpec(image, WINDOW, SIGMA_D, SIGMA_F), executor)
+    graph = build_graph(GraphSpec(check_image(pixels), WINDOW, SIGMA_D, SIGMA_F), executor)
     recurrence = GridRecurrence.of_graph(graph, pixels.dtype, executor, keep=False)
     divisor = recurrence.degrees + np.float32(1)
     recurrence.set_laplacian(recurrence.degrees / divisor, 1 / divisor)

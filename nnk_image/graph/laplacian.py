@@ -84,7 +84,8 @@ def laplacian(adjacency, kind="combinatorial"):
     """Return a Laplacian matrix; see `ImageGraph.laplacian`."""
     check_choice("laplacian", kind, KINDS)
     check_symmetric(adjacency)
-    diagonal, divisor = node_terms(degrees(adjacency), kind)
+    degree = degrees(adjacency)
+    diagonal, divisor = node_terms(degree, kind, regularization(degree, kind))
     if kind == "normalized":
         scale = diags_array(1 / np.sqrt(divisor))
         adjacency = scale @ adjacency @ scale
@@ -95,26 +96,24 @@ def laplacian(adjacency, kind="combinatorial"):
     return result
 
 
-def node_terms(degree, kind, tau=None):
+def node_terms(degree, kind, tau):
     """Return the diagonal a and the divisor s of a Laplacian ``L = diag(a) - S^-1 W``, S = diag(s).
 
-    By default tau is the `regularization` of the degrees. The random-walk and the regularized
-    Laplacian are similar to the symmetric matrix ``S^1/2 L S^-1/2``; for the random walk that is
-    the normalized Laplacian, so both have the same a and s. A node without edges has a = 0 and
-    s = 1. For the combinatorial Laplacian s is None, which stands for 1 everywhere.
+    `tau` is what `regularization` returns. The random-walk and the regularized Laplacian are
+    similar to the symmetric matrix ``S^1/2 L S^-1/2``; for the random walk that is the normalized
+    Laplacian, so both have the same a and s. A node without edges has a = 0 and s = 1. For the
+    combinatorial Laplacian s is None, which stands for 1 everywhere.
     """
     if kind == "combinatorial":
         return degree, None
-    if kind != "regularized":
-        tau = 0
-    elif tau is None:
-        tau = regularization(degree)
-    divisor = degree + degree.dtype.type(tau)
+    divisor = degree + degree.dtype.type(tau or 0)
     divisor[~(degree > 0)] = 1
     return degree / divisor, divisor
 
 
-def regularization(degree):
-    """Return the default tau of the regularized Laplacian: the mean degree of nodes with edges."""
+def regularization(degree, kind, tau=None):
+    """Return tau, by default the mean degree of nodes with edges; None for other Laplacians."""
+    if kind != "regularized" or tau is not None:
+        return tau
     values = degree[degree > 0]
     return degree.dtype.type(values.mean(dtype=np.float64)) if values.size else 0

@@ -17,7 +17,7 @@ from nnk_image.base.atomic import ImageFileError
 from nnk_image.base.extras import needing
 from nnk_image.io import metadata as meta
 from nnk_image.io import tiff
-from nnk_image.io.files import one_line
+from nnk_image.io.files import damaged, one_line
 from nnk_image.io.metadata import Lengths, Metadata
 
 Slices = tuple[slice, ...]
@@ -56,8 +56,7 @@ class FileArray:
         except MemoryError:
             raise
         except Exception as error:  # decoders fail in many ways on damaged bytes
-            problem = f"is damaged or truncated ({one_line(error)}); fetch or export the file again"
-            raise ImageFileError(f"{self.path}: {problem}") from error
+            raise damaged(self.path, error) from error
 
 
 @contextmanager

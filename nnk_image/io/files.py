@@ -114,8 +114,7 @@ def read(
         except UserWarning:  # a warning of this package that the caller has made an error
             raise
         except Exception as error:  # decoders fail in many ways on damaged bytes
-            problem = f"is damaged or truncated ({one_line(error)}); fetch or export the file again"
-            raise ImageFileError(f"{path}: {problem}") from error
+            raise damaged(path, error) from error
 
 
 def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
@@ -126,6 +125,12 @@ def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
     except OSError as error:
         problem = f"{one_line(error)}; check the name and the permissions"
         raise ImageFileError(f"{path}: {problem}") from error
+
+
+def damaged(path: str | os.PathLike[str], error: Exception) -> ImageFileError:
+    """Return the error to raise for a file that a decoder could not read."""
+    problem = f"is damaged or truncated ({one_line(error)}); fetch or export the file again"
+    return ImageFileError(f"{path}: {problem}")
 
 
 def one_line(error: BaseException) -> str:

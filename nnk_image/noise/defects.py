@@ -78,7 +78,7 @@ def _without(image: Image, defects: Bools) -> Image:
     """Return the image with a mask that leaves out the `defects`, if there are any."""
     if not defects.any():
         return image
-    valid = ~defects if image.valid is None else image.valid & ~defects
+    valid = image.mask & ~defects
     axis = image.channel_axis
     pixels = image.pixels[..., 0] if axis is None else np.moveaxis(image.pixels, -1, axis)
     return check_image(pixels, axis, valid)

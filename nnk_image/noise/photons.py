@@ -30,7 +30,7 @@ _LEAST_DARK = 0.05  # least share of pixels without a photon, to find the value 
 @np.errstate(over="ignore")
 def photon_noise(image: Image) -> NoiseModel | None:
     """Return the noise of an image whose values are counts of photons, or None if they are not."""
-    valid = np.full(image.shape, True) if image.valid is None else image.valid
+    valid = image.mask
     gains, offsets = [], []
     for channel in np.moveaxis(image.pixels, -1, 0):
         offset = _value_without_light(channel[valid])

@@ -38,7 +38,7 @@ _LEAST_CHANGE = 0.2  # of the image from row to row, relative to the deviation o
 def row_column_levels(image: Image) -> tuple[float, float]:
     """Estimate the standard deviations of row and of column offsets; 0 where there are none."""
     unit = image.half_range
-    valid = np.full(image.shape, True) if image.valid is None else image.valid
+    valid = image.mask
     if unit == 0 or is_drawing(image.pixels, constant_pixels(image.pixels) & valid, valid):
         return 0.0, 0.0
     # Divided, so that squares do not overflow.
@@ -104,7 +104,7 @@ def _rows_and_columns(channels, valid, rows, columns, find) -> Floats:
 def _varying(image):
     """Return which pixels are valid and outside of empty areas, which show no offsets."""
     empty = empty_pixels(image.pixels, image.valid)
-    varying = ~empty if image.valid is None else image.valid & ~empty
+    varying = image.mask & ~empty
     return varying if empty.any() and varying.any() else image.valid
 
 

@@ -13,6 +13,8 @@ from nnk_image.plotting.figures import row_of_axes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_FREQUENCIES = 65  # least number of frequencies shown along each axis
+
 
 def plot_noise(
     model: NoiseModel, axes: Any = None, *, value_range: tuple[float, float] = (0, 255)
@@ -80,12 +82,10 @@ def _middle_plane(values: Array) -> Array:
     return values
 
 
-def _spectrum(model: NoiseModel, size: int = 65) -> Array:
+def _spectrum(model: NoiseModel) -> Array:
     """Return the power by frequency, averaged over channels; white noise of equal variance is 1."""
     correlation = model.mean_correlation()
-    if correlation is None:
-        return np.ones((size, size))
-    correlation = _middle_plane(correlation)
-    size = max(size, *correlation.shape) | 1
+    correlation = np.ones((1, 1)) if correlation is None else _middle_plane(correlation)
+    size = max(_FREQUENCIES, *correlation.shape) | 1
     padded = np.pad(correlation, [((size - n) // 2,) * 2 for n in correlation.shape])
     return np.fft.fftshift(np.fft.fft2(np.fft.ifftshift(padded)).real.clip(0))

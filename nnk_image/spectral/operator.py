@@ -45,9 +45,7 @@ class LaplacianOperator:
         self.kind, self.shape, self.dtype = kind, recurrence.shape, recurrence.dtype
         degree = recurrence.degrees
         _check_magnitude(degree)
-        if kind == "regularized" and tau is None:
-            tau = regularization(degree)
-        self.tau = tau
+        self.tau = tau = regularization(degree, kind, tau)
         if bound is None:
             largest = bound_statistic(recurrence, kind, executor)
             if kind == "combinatorial":

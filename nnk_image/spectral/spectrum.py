@@ -18,6 +18,8 @@ N_PRODUCTS = 2
 _TIE = 1e-6
 """Relative difference below which two entries of an eigenvector count as equally large."""
 
+_LANCZOS_STEPS = 30  # most products with the matrix
+
 _FREQUENCIES = np.linspace(0, np.pi, 301)
 """Angular frequencies at which the Fourier series of a spatial kernel is evaluated."""
 
@@ -81,8 +83,8 @@ def bound_of(largest, kind, tau=None, dtype=None):
 
 
 @one_blas_thread
-def lanczos(multiply, start, steps=30):
-    """Compute the largest Ritz value after at most `steps` products, and its residual norm.
+def lanczos(multiply, start):
+    """Compute the largest Ritz value after some products, and its residual norm.
 
     ``multiply(x)`` is A x for a symmetric A. The Ritz value never exceeds the largest eigenvalue;
     an eigenvalue lies within the residual norm of it. The same `start` gives the same answer.
@@ -90,7 +92,7 @@ def lanczos(multiply, start, steps=30):
     v = start / np.linalg.norm(start)
     previous, beta = np.zeros_like(v), 0.0
     alphas, betas = [], []
-    for _ in range(min(steps, len(v))):
+    for _ in range(min(_LANCZOS_STEPS, len(v))):
         w = multiply(v) - v.dtype.type(beta) * previous
         alpha = float(w @ v)
         w -= v.dtype.type(alpha) * v

@@ -222,10 +222,10 @@ def _mean_removed(image: Image) -> Array:
     """Subtract each channel's mean and divide by the largest deviation; masked pixels get 0."""
     scale = max(abs(image.low), abs(image.high)) or 1.0
     pixels = image.pixels / image.dtype.type(scale)
-    where = np.ones(image.shape, bool) if image.valid is None else image.valid
+    where = image.mask[..., None]
     axes = tuple(range(pixels.ndim - 1))
-    mean = pixels.mean(axis=axes, dtype=np.float64, where=where[..., None])
-    signal = np.where(where[..., None], pixels - mean.astype(image.dtype), image.dtype.type(0))
+    mean = pixels.mean(axis=axes, dtype=np.float64, where=where)
+    signal = np.where(where, pixels - mean.astype(image.dtype), image.dtype.type(0))
     largest = abs(signal).max()
     if largest <= 4 * np.finfo(image.dtype).eps:
         raise ValueError(
