@@ -96,10 +96,10 @@ def channel_keys(values: Array) -> list[tuple[bool, float]]:
 
 
 def channel_sources(keys: Sequence[tuple[Any, ...]]) -> tuple[int, ...]:
-    """Return for each channel the one whose result it may take, -1 for a constant channel.
+    """Return for each channel the channel whose result it can share; -1 if it is constant.
 
-    It is the first one if all are equal that are not constant, else the channel itself. Keys begin
-    with those of `channel_keys`.
+    If all channels that are not constant are equal, they share the result of the first of them.
+    Otherwise each has its own. Keys begin with those of `channel_keys`.
     """
     varying = [c for c, (constant, *_) in enumerate(keys) if not constant]
     same = len({keys[c] for c in varying}) == 1

@@ -63,7 +63,10 @@ class Image:
 
     @cached_property
     def substitutes(self) -> Array | None:
-        """For `filled`: computed once, because it takes longer than most of what needs it."""
+        """Indices of the pixels whose values `filled` gives to the masked ones.
+
+        They are cached, because finding them takes longer than most steps that use them.
+        """
         return None if self.valid is None else _substitutes(self.valid)
 
     @property

@@ -91,7 +91,7 @@ def progress_bar(text: str, visible: bool = True) -> Iterator[Callable[[float, f
     class Bar(tqdm):
         monitor_interval = 0  # no thread that outlives the bar
 
-    # A bar that is not drawn at once leaves an empty line to warnings about the arguments.
+    # The delay lets warnings about the arguments be printed before the bar is drawn.
     layout = {"bar_format": "{l_bar}{bar}| {remaining} left", "delay": 0.1, "leave": False}
     with Bar(desc=text, miniters=0, smoothing=0, **layout) as bar:
 

@@ -188,13 +188,13 @@ def denoise_and_report(
     _check_guide(guide, method, checked.shape)
     checked = without_defects(checked) if sigma is None else checked
 
-    def without(noise: NoiseModel) -> Array:
+    def remove(noise: NoiseModel) -> Array:
         noise = chosen.supported_noise(noise.for_channels(checked.channels))
         noise = with_levels(noise, checked)
         return denoise_image(checked, noise, method, relative, n_jobs, progress, guide, strength)
 
     if sigma is None:
-        noise, pixels = _without_estimated_noise(checked, without, keep_texture=strength <= 1)
+        noise, pixels = _remove_estimated_noise(checked, remove, keep_texture=strength <= 1)
     else:
         noise = given_noise(sigma, checked)
         warn_of_other_units(noise, checked)
@@ -204,7 +204,7 @@ def denoise_and_report(
                 f"method={method!r} assumes noise of one level: use 'fast' or 'best' for "
                 "levels that differ across the image"
             )
-        pixels = without(noise)
+        pixels = remove(noise)
     if chosen.supported_noise(noise).is_white:
         limits = Extremes.of(checked.pixels[checked.inside]).clipped
         unclip(pixels, limits, noise.for_channels(checked.channels).sigma, checked.valid)
@@ -213,12 +213,12 @@ def denoise_and_report(
     return checked.restore(pixels), noise
 
 
-def _without_estimated_noise(
-    image: Image, without: Callable[[NoiseModel], Array], keep_texture: bool
+def _remove_estimated_noise(
+    image: Image, remove: Callable[[NoiseModel], Array], keep_texture: bool
 ) -> tuple[NoiseModel, Array]:
     """Return the estimated noise, or weaker noise that leaves texture, and the result."""
     noise, trust = estimated_noise(image)
-    pixels = without(noise)
+    pixels = remove(noise)
     if not keep_texture:
         return noise, pixels
     # Noise that is clearly there may be stronger in structured areas, if these are brighter.
@@ -228,18 +228,18 @@ def _without_estimated_noise(
         return noise, pixels
     if noise.correlation is not None:
         noise, _ = estimated_noise(image, correlated=False)
-        pixels = without(noise)
+        pixels = remove(noise)
         check = checked_residual(image, pixels, noise)
         # Texture was removed before, so `structure` would fail again: the kurtosis decides.
         if is_noise(np.nan, check.kurtosis, check.amount, noise):
             return noise, pixels
     if noise.curve is not None or any(noise.gain):
         noise, _ = estimated_noise(image, kind="white")
-        pixels = without(noise)
+        pixels = remove(noise)
         if checked_residual(image, pixels, noise).is_noise:
             return noise, pixels
     noise = NoiseModel([0.0] * image.channels, rows=noise.rows, columns=noise.columns)
-    return noise, without(noise)
+    return noise, remove(noise)
 
 
 def _denoise_each_channel(

@@ -119,7 +119,7 @@ def version_of(array: Any) -> list[Any] | None:
     return None
 
 
-def place_of(array: Any) -> str | None:
+def stored_at(array: Any) -> str | None:
     """Return where a zarr or HDF5 array, or that of a `FileArray`, is stored; None for others."""
     array = array._array if isinstance(array, FileArray) else array
     if hasattr(array, "store_path"):  # of zarr

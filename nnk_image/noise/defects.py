@@ -14,8 +14,8 @@ from nnk_image.noise.blocks import AROUND
 from nnk_image.noise.clipping import few_values
 
 _LEAST_DISTANCE = 2.5
-"""Distance of an isolated pixel from the nearest value of its neighbors, in units of their range or
-of a large one in the slice. Normal noise was not once as far in 30 million pixels."""
+"""Least distance of an isolated pixel from the nearest value of its neighbors. The unit is their
+range, or a large one in the slice. None of 30 million pixels of normal noise was as far away."""
 
 _TAIL = 0.5
 """Part of this distance. Between it and the whole, noise with a long tail, as of amplified photons,
