@@ -32,6 +32,7 @@ _MOST_OFFSETS = 2.0
 picture, such as lines of text. It is 0.6 to 1.2 for noise."""
 
 _MOST_STEP = 3.0  # standard deviations beyond which a step is a change of the image, as at a border
+_ROWS = 6  # over which changes of the image are compared with those from row to row
 _LEAST_CHANGE = 0.2  # of the image from row to row, relative to the deviation of the offsets
 
 
@@ -39,7 +40,7 @@ def row_column_levels(image: Image) -> tuple[float, float]:
     """Estimate the standard deviations of row and of column offsets; 0 where there are none."""
     unit = image.half_range
     valid = image.mask
-    if unit == 0 or is_drawing(image.pixels, constant_pixels(image.pixels) & valid, valid):
+    if unit == 0 or is_drawing(constant_pixels(image.pixels, image.valid) & valid, valid):
         return 0.0, 0.0
     # Divided, so that squares do not overflow.
     channels = np.moveaxis(image.pixels, -1, 0) / np.float64(unit)
@@ -167,13 +168,26 @@ def _offsets(channels, valid, sigma, most_step=_MOST_STEP):
         return offsets
     for own, steps in zip(offsets, medians, strict=True):
         scale = _TO_DEVIATION * np.median(np.abs(steps[known]))
-        change = max(scale**2 - 2 * sigma**2, (_LEAST_CHANGE * sigma) ** 2)
         usual = np.abs(steps) <= most_step * max(scale, np.sqrt(2) * sigma)
+        change = max(scale**2 - 2 * sigma**2, _change(np.where(usual, steps, 0)))
+        change = max(change, (_LEAST_CHANGE * sigma) ** 2)
         weights = np.where(known & usual, 1 / change, 0.0)
         diagonal = 1 / sigma**2 + np.append(weights, 0) + np.append(0, weights)
         sums = -np.diff(weights * steps, prepend=0, append=0)
         own[:] = solveh_banded(np.stack([np.append(0, -weights), diagonal]), sums)
     return offsets - offsets.mean(axis=1, keepdims=True)
+
+
+def _change(steps):
+    """Return the variance of the image's change from row to row, given (H - 1,) differences.
+
+    Over several rows, its changes add up, but not the offsets: only those of both ends are left.
+    It may be negative, by chance. Unknown and unusual differences are 0.
+    """
+    sums = np.append(0, np.cumsum(steps))
+    if len(steps) < 2 * _ROWS:
+        return 0.0
+    return (np.var(sums[_ROWS:] - sums[:-_ROWS]) - np.var(steps)) / (_ROWS - 1)
 
 
 def _centered_means(channels, valid, _sigma):
