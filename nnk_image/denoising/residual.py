@@ -11,15 +11,16 @@ import numpy.typing as npt
 
 from nnk_image.base.geometry import as_blocks
 from nnk_image.base.image import Array, Bools, Floats, Image, check_image, filled, spatial_shape
-from nnk_image.noise.blocks import clipped_pixels, empty_pixels
+from nnk_image.noise.blocks import clipped_noise, clipped_pixels, empty_pixels, kurtosis_of_clipped
 from nnk_image.noise.checks import root_mean_square
+from nnk_image.noise.clipping import few_values
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.model import NoiseModel, PerChannel, deviations
 
 _MOST_STRUCTURE = 2.5  # `structure` above which texture was removed, not only noise
 _KURTOSIS, _KURTOSIS_OF_UNCORRELATED = (2.1, 4.25), (2.1, 5.0)
 """Values of `kurtosis` between which only noise was removed. The upper limit is higher for
-uncorrelated noise, which may be clipped, as on white paper."""
+uncorrelated noise, because clipping is not always recognized, as on white paper."""
 
 _AMOUNT = 0.85, 1.2
 """Values of `amount` between which as much was removed as there is noise. A good filter removes a
@@ -29,7 +30,10 @@ _SIDE = 8  # of a block, in pixels
 _FEWEST = 16  # number of blocks that a check needs
 _PART = 4  # the quarter of the blocks with most structure is compared with the flattest quarter
 _LEAST_VARIANCE = 1e-3  # expected in a block, over the mean; a model may give 0 without light
-_MOST_OF_BLOCK = 16.0  # kurtosis of a block; above it, an isolated pixel, as a hot one, was removed
+_MOST_OF_BLOCK, _MOST_OF_CLIPPED = 16.0, 48.0
+"""Kurtosis of a block, after and before it is corrected for clipping, above which an isolated pixel
+was removed, such as a hot one. That of a single pixel is 62."""
+
 _MOST_PIXELS = 1 << 18  # pixels of large images, evenly spread, of which `amount` is taken
 _LEAST_USABLE = 0.95  # share of a block's pixels that must be neither masked, clipped nor padding
 
@@ -82,11 +86,12 @@ def check_residual(
         which a single pixel was removed. NaN if fewer than 16 blocks are left, or if nothing was
         removed from the flattest ones.
     kurtosis : float
-        About 3 if only noise was removed, or up to 5.5 if it was white and clipped; mostly more if
-        lines or dots were removed as well, and below 2.1 if a pattern of two values was: the
-        kurtosis of ``image - denoised`` in the blocks, averaged with their variance as weight.
-        Blocks with masked pixels do not count, nor do those with a value above 16. NaN if fewer
-        than 16 are left.
+        About 3 if only noise was removed; mostly more if lines or dots were removed as well, and
+        below 2.1 if a pattern of two values was: the kurtosis of ``image - denoised`` in the
+        blocks, averaged with their variance as weight. Where noise was clipped, the kurtosis of a
+        block is divided by that of normal noise of which as much was clipped, times 3. Blocks with
+        masked pixels do not count, nor do those with a value above 16 then. NaN if fewer than 16
+        are left.
     amount : float
         Root mean square of ``image - denoised``, divided by that of the noise: about 1 or less if
         only noise was removed. NaN if `sigma` is not given, 0 or Rician noise, which has a mean.
@@ -94,9 +99,9 @@ def check_residual(
         Whether this may be noise alone. The amount must be at most 1.2. For correlated noise, and
         if `sigma` is not given, `structure` must be at most 2.5 and `kurtosis` between 2.1 and
         4.25. For uncorrelated noise, one of the two is enough, and the kurtosis may be up to 5.0,
-        because it may be clipped. If the noise has a `gain`, any kurtosis is accepted if the
-        amount is at least 0.85, or `structure` is from 0.4 to 2.5. If one of the two is NaN, the
-        other one decides; if all numbers are NaN, nothing was checked.
+        because clipping is not always recognized. If the noise has a `gain`, any kurtosis is
+        accepted if the amount is at least 0.85, or `structure` is from 0.4 to 2.5. If one of the
+        two is NaN, the other one decides; if all numbers are NaN, nothing was checked.
 
     Raises
     ------
@@ -148,8 +153,10 @@ def checked_residual(
     )
     after = _luminance(image, result)
     variances, kurtosis = _moments(_blocks(_luminance(image, given) - after))
-    normal = kurtosis <= _MOST_OF_BLOCK
     valid = None if image.valid is None else image.valid.reshape(shape[:2])
+    usual = kurtosis <= _MOST_OF_CLIPPED
+    kurtosis *= 3 / kurtosis_of_clipped(_clipped_shares(given, valid))
+    normal = usual & (kurtosis <= _MOST_OF_BLOCK)
     chosen = normal & (_blocks(_usable(given, valid)).mean(axis=1) >= _LEAST_USABLE)
     expected = np.ones(len(variances))
     if noise is not None and not even:
@@ -211,8 +218,18 @@ def _usable(pixels: Array, valid: Bools | None) -> Bools:
     """Return (H, W), whether noisy pixels are neither masked nor clipped nor empty."""
     varying = [c.max() > c.min() for c in np.moveaxis(pixels, -1, 0)]  # others are not clipped
     clipped = clipped_pixels(pixels[..., varying], valid).any(axis=(0, 1))
-    usable = ~clipped & ~empty_pixels(pixels)
+    usable = ~clipped & ~empty_pixels(pixels, valid)
     return usable if valid is None else usable & valid
+
+
+def _clipped_shares(pixels: Array, valid: Bools | None) -> Floats:
+    """Return (n,) shares of pixels of blocks that noise has clipped at black, or at white.
+
+    They are 0 for counts, whose zeros are not those of clipping.
+    """
+    if few_values(pixels if valid is None else pixels[valid]) is not None:
+        return np.zeros(len(_blocks(pixels[..., 0])))
+    return np.max([_blocks(own).mean(axis=1) for own in clipped_noise(pixels, valid)], axis=0)
 
 
 def _structure(contents: Floats, removed: Floats, expected: Floats) -> float:

@@ -9,7 +9,7 @@ the discrete cosine coefficients (u, v) whose sum u + v is even, the odd part of
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from scipy.ndimage import maximum_filter
+from scipy.ndimage import maximum_filter, minimum_filter, uniform_filter
 from scipy.special import ndtri
 
 from nnk_image.base.channels import cosine_matrix
@@ -25,7 +25,7 @@ _MOST_UNUSABLE, _RAISED_MOST_UNUSABLE, _LOW_QUANTILE = 0.05, 0.5, 0.1
 the blocks comply, it is raised until a tenth does, up to the second number. The first number is
 also the largest share of pixels of constant areas, which show no noise; there it is not raised."""
 
-_MOST_DARK = 0.5  # largest share of values clipped at black in a block, in any channel
+_MOST_DARK = 0.6  # largest share of values clipped at black in a block, in any channel
 _MOST_CLIPPED, _LEAST_VARIANCE = 0.75, 0.15
 """Largest share of such values in a block of paper around text, and the share of its
 variance that normal noise retains where so much of it is clipped."""
@@ -34,9 +34,16 @@ _MOST_AWAY = 0.2
 """Largest share of a drawing's pixels outside constant areas that are over `SIDE` pixels away from
 them. In noisy photographs, also as JPEG of quality 75, it is 0.8 or more."""
 
-_MOST_ALONE = 0.01
-"""Largest share of pixels of a drawing that are above the lowest value while all around them have
-it. On pages stored as JPEG it is up to 0.004; in noise, clipped by 70 to 97 %, at least 0.016."""
+_MOST_VALUES = 2  # different values of single pixels in drawings, such as dots
+_LEAST_ALONE, _MOST_CLIPPED_NOISE = 0.5, 0.97
+"""Least number of unclipped pixels whose neighbors are all clipped, relative to that in independent
+noise, and largest share of clipped pixels, for which noise is the reason for constant areas."""
+
+_BINS = 8  # largest number of bins of equal size by brightness, before the brightest is halved
+_PER_BIN = 64  # least number of blocks in a bin; small images have fewer bins
+_MOST_OF_CONTRAST = 0.5  # largest part of the contrast that the brightest bin spans, if possible
+CLIPPED = 0.05  # share of clipped pixels from which noise counts as clipped
+_LEAST_WIDTH = 1.5  # distance of its bins, in standard deviations of the noise of a block's mean
 
 AROUND = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1]])  # the eight neighbors of a pixel
 
@@ -64,8 +71,11 @@ def clipped_pixels(pixels, valid):
     return np.stack([channels <= inside.min(), channels >= inside.max()])
 
 
-def constant_pixels(pixels):
-    """Return (H, W) bools: pixels of those 3 x 3 squares that are constant in all channels."""
+def constant_pixels(pixels, valid=None):
+    """Return (H, W) bools: pixels of those 3 x 3 squares that are constant in all channels.
+
+    Squares of noise that is clipped are not among them: there, they are constant by chance.
+    """
     if min(pixels.shape[:2]) < 3:
         return np.zeros(pixels.shape[:2], bool)
     channels = np.moveaxis(pixels, -1, 0)
@@ -73,7 +83,35 @@ def constant_pixels(pixels):
     as_left = np.all([c[:, 1:] == c[:, :-1] for c in channels], axis=0)
     rows = as_left[:, 1:] & as_left[:, :-1]  # of three equal pixels
     middles = rows[:-2] & rows[1:-1] & rows[2:] & (as_above[1:] & as_above[:-1])[:, 1:-1]
-    return maximum_filter(np.pad(middles, 1), 3)
+    constant = maximum_filter(np.pad(middles, 1), 3)
+    return constant & ~clipped_noise(pixels, valid).any(axis=0) if constant.any() else constant
+
+
+def clipped_noise(pixels, valid=None):
+    """Return (2, H, W) bools: where noise has clipped all channels, at black and at white."""
+    valid = np.full(pixels.shape[:2], True) if valid is None else valid
+    inside = pixels[valid]
+    extremes = inside.min(axis=0), inside.max(axis=0)
+    return np.stack([_clipped_noise(pixels, extreme, valid) for extreme in extremes])
+
+
+def _clipped_noise(pixels, extreme, valid):
+    """Return which (H, W) pixels have the `extreme` value because independent noise is clipped.
+
+    Of such noise, a share p of which is clipped, (1 - p) p^8 of the pixels are not clipped while
+    all around them are. In drawings, such pixels are rare or have at most two values.
+    """
+    clipped = np.all(pixels == extreme, axis=-1) & valid
+    complete = minimum_filter(valid, 3, mode="constant")  # with all eight neighbors
+    alone = complete & ~clipped & minimum_filter(clipped, footprint=AROUND)
+    if len(np.unique(pixels[alone], axis=0)) <= _MOST_VALUES:
+        return np.zeros_like(clipped)
+    side = 2 * SIDE + 1
+    known = np.maximum(uniform_filter(valid.astype(np.float32), side), 1e-3)
+    share = np.clip(uniform_filter(clipped.astype(np.float32), side) / known, 0, 1)
+    expected = np.sum(((1 - share) * share**8)[complete])
+    is_noise = np.count_nonzero(alone) > _LEAST_ALONE * expected
+    return clipped & is_noise & (share < _MOST_CLIPPED_NOISE)
 
 
 def empty_pixels(pixels, valid=None):
@@ -81,7 +119,7 @@ def empty_pixels(pixels, valid=None):
 
     Constant areas with other values, as in JPEG files, are part of the picture.
     """
-    constant = constant_pixels(pixels)
+    constant = constant_pixels(pixels, valid)
     if valid is not None:
         constant &= valid
     if constant.any():
@@ -92,23 +130,20 @@ def empty_pixels(pixels, valid=None):
     return constant
 
 
-def is_drawing(pixels, constant, valid):
+def is_drawing(constant, valid):
     """Whether constant areas are everywhere in an image, and not only around its content.
 
-    `pixels` is (H, W, C), the others are (H, W) bools: pixels of constant areas, and pixels that
-    are not masked. Clipped noise is no drawing: it leaves single pixels above the lowest value.
+    Both are (H, W) bools: pixels of constant areas, and pixels that are not masked.
     """
     away = valid & ~maximum_filter(constant, 2 * SIDE + 1)
-    if np.count_nonzero(away) > _MOST_AWAY * np.count_nonzero(valid & ~constant):
-        return False
-    above = np.any(pixels > pixels[valid].min(axis=0), axis=-1) & valid
-    alone = above & ~maximum_filter(above, footprint=AROUND)
-    several_values = len(np.unique(pixels[alone])) > 2
-    return not several_values or np.count_nonzero(alone) <= _MOST_ALONE * np.count_nonzero(valid)
+    return np.count_nonzero(away) <= _MOST_AWAY * np.count_nonzero(valid & ~constant)
 
 
 def coefficients_of_blocks(channels, brightness, usable, constant, dark):
-    """Return the (n, C, frequencies) coefficients of usable blocks, and their (n,) brightnesses.
+    """Return (n, C, frequencies) coefficients of usable blocks, and two values of each block.
+
+    The latter are its brightness, and the share of its pixels that were clipped at black in the
+    channel with the fewest.
 
     The coefficients are those of the opponent channels of `cosine_matrix`. `channels` is (C, H, W),
     `brightness` (H, W) the mean of the channels, or of those of which they are differences,
@@ -139,15 +174,30 @@ def coefficients_of_blocks(channels, brightness, usable, constant, dark):
     blocks, row, column = blocks[kept], row[kept], column[kept]
     means = sliding_window_view(brightness, (SIDE, SIDE))[y[row], x[column]].mean(axis=(1, 2))
     coefficients = blocks.reshape(-1, SIDE * SIDE) @ DCT_MATRIX
-    return coefficients.reshape(*blocks.shape[:2], len(U)), means
+    return coefficients.reshape(*blocks.shape[:2], len(U)), means, dark.min(axis=0)[kept]
 
 
 def _retained(share):
-    """Return the standard deviation of unit noise of which this share, at most 0.5, was clipped."""
+    """Return the standard deviation of unit noise of which this share, at most 0.6, was clipped."""
     limit = ndtri(np.maximum(share, 1e-12))
     density = np.exp(-(limit**2) / 2) / np.sqrt(2 * np.pi)
     mean = limit * share + density
     return np.sqrt(1 - share + limit * mean - mean**2)
+
+
+def kurtosis_of_clipped(share):
+    """Return the kurtosis of normal noise of which this share, at most 0.85, was clipped.
+
+    A block has too few pixels to show a greater one.
+    """
+    share = np.clip(share, 1e-12, 0.85)
+    limit = ndtri(share)
+    parts = [1 - share, np.exp(-(limit**2) / 2) / np.sqrt(2 * np.pi) - limit * (1 - share)]
+    for order in (2, 3, 4):  # moments of what is above the limit, by integration by parts
+        parts.append((order - 1) * parts[-2] - limit * parts[-1])
+    _, mean, second, third, fourth = parts
+    central = fourth - 4 * mean * third + 6 * mean**2 * second - 3 * mean**4
+    return central / (second - mean**2) ** 2
 
 
 def _least_clipped(unusable, luminance):
@@ -164,6 +214,31 @@ def _least_clipped(unusable, luminance):
         if lowest < _LEAST_VARIANCE * np.median(variances[few]):
             return np.full(len(unusable), True)
     return few
+
+
+def bins_by_brightness(coefficients, brightness, clipped, halvings):
+    """Split blocks into bins of equal size by brightness, and the brightest bin further.
+
+    It is halved while it spans more than half of the contrast: a few bright objects on a dark
+    ground, as in a microscope, need a bin of their own. Bins of noise that is `clipped` at black
+    are joined if their means hardly differ but for noise: because it is skewed, it varies more in
+    blocks that seem brighter. `brightness` was halved in size, as a mean, so many times.
+    """
+    order = np.argsort(brightness, kind="stable")
+    *bins, last = np.array_split(order, int(np.clip(len(order) // _PER_BIN, 1, _BINS)))
+    contrast = np.ptp(brightness)
+    while len(last) >= 2 * _PER_BIN and np.ptp(brightness[last]) > _MOST_OF_CONTRAST * contrast:
+        lower, last = np.array_split(last, 2)
+        bins.append(lower)
+    low = (coefficients[:, 0, U + V < 5] ** 2).mean(axis=1)
+    least = _LEAST_WIDTH * np.sqrt(np.median(low) / coefficients.shape[1]) / (SIDE * 2**halvings)
+    joined = []
+    for own in (*bins, last):
+        distance = brightness[own].mean() - brightness[joined[-1]].mean() if joined else np.inf
+        if distance < least and clipped[own].mean() > CLIPPED:
+            own = np.concatenate([joined.pop(), own])
+        joined.append(own)
+    return joined
 
 
 def energies_of_parts(coefficients):

@@ -260,8 +260,8 @@ def measure_scales(image: Image, drawings: bool = True) -> list[Scale]:
     """
     if _is_without_noise(image, drawings):
         return []
-    channels, constant = _units(image), constant_pixels(image.pixels)
-    valid = np.full(image.shape, True) if image.valid is None else image.valid
+    channels, constant = _units(image), constant_pixels(image.pixels, image.valid)
+    valid = image.mask
     brightness = channels.mean(axis=0)
     black, white = clipped_pixels(image.pixels, image.valid)
     scales = scales_of(channels, brightness, valid * (1 - white.mean(axis=0)), constant, black)
@@ -279,10 +279,10 @@ def _is_without_noise(image: Image, drawings: bool) -> bool:
     """Whether an image of two axes is constant, or a drawing, if `drawings` are to be found."""
     if image.low == image.high or not drawings:
         return image.low == image.high
-    valid = np.full(image.shape, True) if image.valid is None else image.valid
+    valid = image.mask
     # Beside masked pixels, areas may be constant only because these have been filled.
-    constant_areas = constant_pixels(image.pixels) & minimum_filter(valid, 3)
-    return is_drawing(image.pixels, constant_areas, valid) and not _is_counts(image)
+    constant_areas = constant_pixels(image.pixels, image.valid) & minimum_filter(valid, 3)
+    return is_drawing(constant_areas, valid) and not _is_counts(image)
 
 
 def _measure_differences(image: Image, across: Floats | None) -> list[Scale]:
@@ -294,7 +294,7 @@ def _measure_differences(image: Image, across: Floats | None) -> list[Scale]:
     depth, (height, width) = image.shape[-3], image.shape[-2:]
     if depth < SLAB:
         return []
-    valid = np.full(image.shape, True) if image.valid is None else image.valid
+    valid = image.mask
     valid = valid.reshape(-1, height, width)
     is_last = np.arange(len(valid)) % depth == depth - 1
     both = (valid & np.roll(valid, -1, axis=0)).any(axis=(1, 2))
@@ -308,7 +308,7 @@ def _measure_differences(image: Image, across: Floats | None) -> list[Scale]:
     first -= second
     first /= np.sqrt(2 * (1 - of_next))
     constant = constant_pixels(np.moveaxis(first, 0, -1))  # equal slices show no noise
-    constant |= np.any([constant_pixels(one.pixels) for one in pair], axis=0)
+    constant |= np.any([constant_pixels(one.pixels, one.valid) for one in pair], axis=0)
     clipped = [clipped_pixels(one.pixels, one.valid) for one in pair]
     black, white = np.mean(clipped, axis=0)
     usable = np.all([one.inside for one in pair], axis=0) * (1 - white.mean(axis=0))
@@ -361,7 +361,7 @@ def _plane(image: Image) -> Image:
     if len(image.shape) == 2:
         pixels = np.ascontiguousarray(filled(image.pixels, image.valid, image.substitutes))
         return replace(image, pixels=pixels)
-    valid = np.full(image.shape, True) if image.valid is None else image.valid
+    valid = image.mask
     usable = np.any(valid.reshape(-1, height * width), axis=1)
     return _stacked(image, _some_slices(np.asarray(usable), image))
 
@@ -376,7 +376,7 @@ def _some_slices(usable: Bools, image: Image) -> npt.NDArray[np.intp]:
 def _stacked(image: Image, numbers: npt.NDArray[np.intp]) -> Image:
     """Return slices of a volume, one below the other, with a masked row between them."""
     height, width = image.shape[-2:]
-    valid = np.full(image.shape, True) if image.valid is None else image.valid
+    valid = image.mask
     valid = valid.reshape(-1, height, width)[numbers]
     valid = np.pad(valid, ((0, 0), (0, 1), (0, 0))).reshape(-1, width)
     rows = image.pixels.reshape(-1, height, width, image.channels)[numbers]

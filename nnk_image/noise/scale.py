@@ -11,12 +11,14 @@ from nnk_image.base.channels import cosine_matrix, opponent_matrix
 from nnk_image.base.image import Bools, Floats
 from nnk_image.base.pyramid import halve
 from nnk_image.noise.blocks import (
+    CLIPPED,
     DCT_MATRIX,
     FLAT,
     PARTS,
     SIDE,
     U,
     V,
+    bins_by_brightness,
     coefficients_of_blocks,
     energies_of_parts,
     epsilon,
@@ -31,9 +33,6 @@ _LEAST_PIXELS = SIDE**2, (2 * SIDE) ** 2, (8 * SIDE) ** 2
 """Pixels outside constant areas that an image must have at full, half and quarter size to be
 measured there."""
 
-_BINS = 8  # largest number of bins of equal size by brightness, before the brightest is halved
-_PER_BIN = 64  # least number of blocks in a bin; small images have fewer bins
-_MOST_OF_CONTRAST = 0.5  # largest part of the contrast that the brightest bin spans, if possible
 _FLATTEST = 0.03  # share of the blocks, the flattest, in which level and spectrum are measured
 _LOW_QUANTILE = 0.1
 """Quantile of the spectra over the bins: noise is in all bins, texture raises only some of them."""
@@ -53,6 +52,11 @@ noise: that of the lower third of the chi-squared distribution with 30 degrees o
 _LEAST_LEFT = 0.7
 """Least share of the measured variance that is kept when that of noise is subtracted; 0.5 is as
 good for photographs, but not for the picture of grass."""
+
+_LONG_TAIL = 1.05, 1.2
+"""Values of `noise_share` from which the noise has a long tail, as the logarithm of speckle does,
+and the largest one. Its spikes are in both parts of a block, so flat blocks have fewer of them.
+Clipped noise has a long tail too, but how much weaker it is in a block is known."""
 
 _MOST_SLOPE = 0.9  # of the line: the noise is divided by 1 minus the slope
 _LOW, _HIGH, _HIGHEST = U + V < 5, U + V >= 8, U + V >= 11  # frequencies; ten are the highest
@@ -103,7 +107,8 @@ class Scale:
     flatness: float  # log ratio of the flattest tenth's energy to the median; noise: -0.2 to -0.5
     elasticity: Floats  # (2,) growth of the energies at low and high frequencies with the energy of
     # the other part, in flat blocks: 0 for noise, 1 for texture
-    noise_share: float  # how much of the white part of the luminance is noise, and not texture
+    noise_share: float  # how much of the white part of the luminance is noise, and not texture; up
+    # to 1.2 if the noise has a long tail
     turns: float  # how much the direction of the luminance's low frequencies changes from bin to
     # bin; 0 for noise, whose spectrum is the same in all bins
     two_values: float  # how clearly the luminance has two values, as in text; 0 for noise, up to 1
@@ -111,15 +116,21 @@ class Scale:
 
     @classmethod
     def of(
-        cls, coefficients: Floats, brightness: Floats, disjoint: float, matrix: Floats | None
+        cls,
+        coefficients: Floats,
+        brightness: Floats,
+        clipped: Floats,
+        halvings: int,
+        disjoint: float,
+        matrix: Floats | None,
     ) -> Self:
-        """Measure (n, C, frequencies) coefficients of blocks.
+        """Measure (n, C, frequencies) coefficients of blocks, with shares `clipped` at black.
 
-        Without overlap, there would be `disjoint` blocks. If `matrix` is None, it is estimated.
+        Without overlap, there would be `disjoint` blocks. `brightness` was halved in size, as a
+        mean, so many times. If `matrix` is None, it is estimated.
         """
         independent = min(1.0, disjoint / len(coefficients))
-        number = int(np.clip(len(coefficients) // _PER_BIN, 1, _BINS))
-        bins = _bins(brightness, number)
+        bins = bins_by_brightness(coefficients, brightness, clipped, halvings)
         energies = energies_of_parts(coefficients)
         rotation = cosine_matrix(coefficients.shape[1])
         covariances = _covariances(coefficients, flattest_in_bins(energies, bins, _FLATTEST))
@@ -166,7 +177,7 @@ class Scale:
             range=(float(brightness.min()), float(brightness.max())),
             flatness=_flatness(whitened),
             elasticity=_elasticity(whitened),
-            noise_share=_noise_share(whitened, luminance, directions),
+            noise_share=_noise_share(whitened, luminance, directions, clipped.mean() > CLIPPED),
             turns=turns,
             two_values=_two_values(coefficients[:, 0], bins, levels[0] / len(matrix), spectra[0]),
             disjoint=disjoint,
@@ -201,33 +212,20 @@ def scales_of(
     while len(found) < len(_LEAST_PIXELS) and min(channels.shape[1:]) >= SIDE:
         if np.count_nonzero(~constant) < _LEAST_PIXELS[len(found)]:
             break
-        coefficients, means = coefficients_of_blocks(channels, brightness, usable, constant, dark)
+        coefficients, means, clipped = coefficients_of_blocks(
+            channels, brightness, usable, constant, dark
+        )
         if len(coefficients) == 0:
             break
         matrix = found[0].matrix if found else None
         disjoint = usable[~constant].sum() / SIDE**2
-        found.append(Scale.of(coefficients, means, disjoint, matrix))
+        found.append(Scale.of(coefficients, means, clipped, len(found), disjoint, matrix))
         channels = halve(channels)
         brightness = halve(brightness[None])[0] / 2
         usable = halve(usable[None])[0] / 2
         dark = halve(dark.astype(channels.dtype)) / 2
         constant = halve(constant[None].astype(float))[0] > 1
     return found
-
-
-def _bins(brightness: Floats, number: int) -> list[Any]:
-    """Split blocks into bins of equal size by brightness, and the brightest bin further.
-
-    It is halved while it spans more than half of the contrast: a few bright objects on a dark
-    ground, as in a microscope, need a bin of their own.
-    """
-    order = np.argsort(brightness, kind="stable")
-    *bins, last = np.array_split(order, number)
-    contrast = np.ptp(brightness)
-    while len(last) >= 2 * _PER_BIN and np.ptp(brightness[last]) > _MOST_OF_CONTRAST * contrast:
-        lower, last = np.array_split(last, 2)
-        bins.append(lower)
-    return [*bins, last]
 
 
 def _covariances(coefficients: Floats, chosen: Chosen) -> Floats:
@@ -399,8 +397,10 @@ def _elasticity(whitened: Floats) -> Floats:
     return found.mean(axis=0)
 
 
-def _noise_share(whitened: Floats, luminance: Floats, directions: list[Floats]) -> float:
-    """Return the `noise_share` of flat blocks.
+def _noise_share(
+    whitened: Floats, luminance: Floats, directions: list[Floats], is_clipped: bool
+) -> float:
+    """Return the `noise_share` of flat blocks, at most 1 if their noise is clipped.
 
     `whitened` is `luminance` over the root of its spectrum. White noise alone has the same energy
     in its `directions` as in the other part, and texture makes both grow together. So the noise is
@@ -417,7 +417,8 @@ def _noise_share(whitened: Floats, luminance: Floats, directions: list[Floats]) 
     of_texture = max(variance - _VARIATION * mean_x**2, _LEAST_LEFT * variance, 1e-24)
     slope = min(covariance / of_texture, _MOST_SLOPE)
     noise = (mean_y - slope * mean_x) / (1 - slope)
-    return float(np.clip(noise / max(mean_y, 1e-24), 0, 1))
+    share, (least, most) = float(noise / max(mean_y, 1e-24)), _LONG_TAIL
+    return float(np.clip(share, 0, 1 if share < least or is_clipped else most))
 
 
 def _growth(others: Floats, values: Floats) -> float:

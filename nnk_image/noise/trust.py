@@ -31,7 +31,7 @@ def features(scales):
     - Logarithm of the level at half the size over that at full size: 0 for white noise.
     - Elasticity times the logarithm of the level relative to the contrast.
     - Logarithm of the level of the chroma relative to the luminance, over a typical one: the sum of
-      that at half and that at a quarter of the size; 0 if there is only one channel.
+      that at half and that at a quarter of the size; 0 unless there are three channels.
     - How much the direction of the spectrum changes with the brightness, at most 1.
     """
     full, half, quarter = (scales[min(i, len(scales) - 1)] for i in range(3))
@@ -39,20 +39,23 @@ def features(scales):
     share = np.log(max(1 - white / (level * np.median(full.spectra[0])), _LEAST_SHARE))
     medians = [max(np.median(scale.levels[0]), 1e-24) for scale in (full, half)]
     growth = np.log(medians[1] / medians[0]) / 2
-    elasticity = np.clip(full.elasticity[:2], 0, 1).mean()
+    elasticity = np.clip(full.elasticity, 0, 1).mean()
     strong = min(3.0, _strength(level, full.contrast)) * elasticity
     chroma = np.clip(_chroma(half), -1.5, 2) + np.clip(_chroma(quarter), 0, 2)
     return np.array([share, np.clip(growth, 0, 2.5), strong, chroma, min(1.0, full.turns)])
 
 
 def _chroma(scale):
-    """Return the logarithm of the chroma beyond white noise relative to that of the luminance."""
-    white, shared = scale.typical_white.mean(), shared_white(scale)
-    of_white = np.full(len(scale.typical), white - shared)
-    of_white[0] += len(of_white) * shared
-    luminance, *others = np.maximum(scale.typical - of_white, _LEAST_SHARE * scale.typical)
-    if not others:
+    """Return the logarithm of the chroma beyond white noise relative to that of the luminance.
+
+    It is typical of photographs, which have three channels, and 0 for other numbers of them.
+    """
+    if len(scale.levels) != 3:
         return 0.0
+    white, shared = scale.typical_white.mean(), shared_white(scale)
+    levels = np.median(scale.levels, axis=1)
+    of_white = np.array([white + 2 * shared, white - shared, white - shared])
+    luminance, *others = np.maximum(levels - of_white, _LEAST_SHARE * levels)
     ratio = np.sqrt(np.mean(others) / luminance)
     return np.log(max(ratio, 1e-12) / _TYPICAL_CHROMA)
 

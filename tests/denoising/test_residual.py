@@ -100,6 +100,17 @@ def test_clipped_pixels_are_ignored():
     assert check_residual(different, clean).structure > 100
 
 
+@pytest.mark.parametrize("offset", [-5, 0, 3])
+def test_clipped_noise_is_noise(offset):
+    """It has a large kurtosis, unless the clipped share of each block is taken into account."""
+    noisy = np.random.default_rng(2).normal(-offset, 10, (128, 128)).clip(0)
+    check = check_residual(noisy, np.full_like(noisy, noisy.mean()), 10)
+    assert check.kurtosis == pytest.approx(3, abs=0.5)
+    assert check.is_noise
+    noisy[4::32, 4::32] += 300  # hot pixels do not count
+    assert check_residual(noisy, np.full_like(noisy, noisy.mean())).kurtosis < 4
+
+
 @pytest.mark.parametrize("value", [-50.0, 120.0, 400.0])
 def test_constant_border_is_ignored(value):
     clean = standard_image("camera").astype(float)

@@ -429,6 +429,33 @@ def test_few_bright_beads_on_a_dark_ground(number, seed):
     assert errors[0] < 1.5 * errors[1]
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("background", [6.0, 0.0, -3.0])
+def test_dark_ground_whose_noise_is_clipped(background, seed):
+    """A background was subtracted, and negative values became 0."""
+    rng = np.random.default_rng(seed)
+    clean = np.full((256, 256), background)
+    for y, x in rng.integers(15, 240, (12, 2)):
+        clean[draw.disk((y, x), rng.uniform(6, 14))] = rng.uniform(40, 250)
+    noisy = in_8_bits(clean + rng.normal(0, 12, clean.shape))
+    model = estimate_noise(noisy)
+    assert not any(model.gain)
+    assert model.sigma[0] == pytest.approx(12, rel=0.15)
+    known, blind = (denoise(noisy, given) - clean.clip(0) for given in (12, None))
+    assert rms(blind) < 1.1 * rms(known)
+
+
+@pytest.mark.parametrize("kind", ["laplace", "log gamma"])
+def test_white_noise_with_a_long_tail(kind):
+    """Flat blocks have fewer of its spikes."""
+    rng = np.random.default_rng(3)
+    noise = rng.laplace(size=(256, 256))
+    if kind == "log gamma":
+        noise = np.log(rng.gamma(1, 1, (256, 256)))
+    noise *= 10 / noise.std()
+    assert estimate_noise(100 + noise).sigma[0] == pytest.approx(10, rel=0.08)
+
+
 @pytest.mark.parametrize("photons", [6, 12, 20])
 def test_micrograph_whose_background_was_subtracted(photons):
     """Half of the pixels or more are 0, so that constant areas are everywhere."""

@@ -31,6 +31,15 @@ def test_texture_of_varying_strength_is_kept(name):
     assert np.std(change) < 0.03 * np.std(TEXTURE[name])
 
 
+@pytest.mark.parametrize("channels", [2, 3, 4])
+def test_only_three_channels_have_a_chroma(channels):
+    """Independent fields in two channels, such as velocities, are no colored noise."""
+    fields = np.stack([filtered(KERNELS["wide along rows"], SHAPE, i) for i in range(channels)], -1)
+    chroma = features(measure_scales(check_image(fields, -1)))[3]
+    assert (chroma > 1) == (channels == 3)
+    assert (chroma == 0) == (channels != 3)
+
+
 @pytest.mark.parametrize("name", ["clock_motion.png", "moon.png", "camera.png"])
 def test_factor_in_photographs(name):
     """The factor is high for correlated noise and low for white noise."""
