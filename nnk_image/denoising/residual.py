@@ -11,17 +11,14 @@ import numpy.typing as npt
 
 from nnk_image.base.geometry import as_blocks
 from nnk_image.base.image import Array, Bools, Floats, Image, check_image, filled, spatial_shape
-from nnk_image.noise.blocks import clipped_noise, clipped_pixels, empty_pixels, kurtosis_of_clipped
+from nnk_image.noise.blocks import empty_pixels
 from nnk_image.noise.checks import root_mean_square
-from nnk_image.noise.clipping import few_values
+from nnk_image.noise.clipping import clipped_noise, clipped_normal, clipped_pixels, few_values
 from nnk_image.noise.given import given_noise
 from nnk_image.noise.model import NoiseModel, PerChannel, deviations
 
 _MOST_STRUCTURE = 2.5  # `structure` above which texture was removed, not only noise
-_KURTOSIS, _KURTOSIS_OF_UNCORRELATED = (2.1, 4.25), (2.1, 5.0)
-"""Values of `kurtosis` between which only noise was removed. The upper limit is higher for
-uncorrelated noise, because clipping is not always recognized, as on white paper."""
-
+_KURTOSIS = 2.1, 4.25  # values of `kurtosis` between which only noise was removed
 _AMOUNT = 0.85, 1.2
 """Values of `amount` between which as much was removed as there is noise. A good filter removes a
 little less, and much less if the noise is weak; but of low counts, nearly all of it."""
@@ -98,10 +95,9 @@ def check_residual(
     is_noise : bool
         Whether this may be noise alone. The amount must be at most 1.2. For correlated noise, and
         if `sigma` is not given, `structure` must be at most 2.5 and `kurtosis` between 2.1 and
-        4.25. For uncorrelated noise, one of the two is enough, and the kurtosis may be up to 5.0,
-        because clipping is not always recognized. If the noise has a `gain`, any kurtosis is
-        accepted if the amount is at least 0.85, or `structure` is from 0.4 to 2.5. If one of the
-        two is NaN, the other one decides; if all numbers are NaN, nothing was checked.
+        4.25. For uncorrelated noise, one of the two is enough. If the noise has a `gain`, any
+        kurtosis is accepted if the amount is at least 0.85, or `structure` is from 0.4 to 2.5. If
+        one of the two is NaN, the other one decides; if all numbers are NaN, nothing was checked.
 
     Raises
     ------
@@ -155,7 +151,8 @@ def checked_residual(
     variances, kurtosis = _moments(_blocks(_luminance(image, given) - after))
     valid = None if image.valid is None else image.valid.reshape(shape[:2])
     usual = kurtosis <= _MOST_OF_CLIPPED
-    kurtosis *= 3 / kurtosis_of_clipped(_clipped_shares(given, valid))
+    _, of_clipped = clipped_normal(_clipped_shares(given, valid))
+    kurtosis *= 3 / of_clipped
     normal = usual & (kurtosis <= _MOST_OF_BLOCK)
     chosen = normal & (_blocks(_usable(given, valid)).mean(axis=1) >= _LEAST_USABLE)
     expected = np.ones(len(variances))
@@ -177,8 +174,7 @@ def is_noise(structure: float, kurtosis: float, amount: float, noise: NoiseModel
     if amount > _AMOUNT[1]:
         return False
     uncorrelated = noise is not None and not any(noise.neighbor_correlation())
-    least, most = _KURTOSIS_OF_UNCORRELATED if uncorrelated else _KURTOSIS
-    even, normal = structure <= _MOST_STRUCTURE, least <= kurtosis <= most
+    even, normal = structure <= _MOST_STRUCTURE, _KURTOSIS[0] <= kurtosis <= _KURTOSIS[1]
     # Low counts may have any kurtosis, but not any variance.
     if noise is not None and any(noise.gain):
         normal |= _AMOUNT[0] <= amount <= _AMOUNT[1] or (even and structure >= 1 / _MOST_STRUCTURE)

@@ -9,11 +9,10 @@ the discrete cosine coefficients (u, v) whose sum u + v is even, the odd part of
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from scipy.ndimage import maximum_filter, minimum_filter, uniform_filter
-from scipy.special import ndtri
+from scipy.ndimage import maximum_filter
 
 from nnk_image.base.channels import cosine_matrix
-from nnk_image.noise.clipping import few_values
+from nnk_image.noise.clipping import clipped_noise, clipped_normal
 
 SIDE = 8  # height and width of a block in pixels, as in JPEG
 FLAT = 1 / 3  # share of the blocks, the flattest, in which white noise and texture are measured
@@ -34,18 +33,11 @@ _MOST_AWAY = 0.2
 """Largest share of a drawing's pixels outside constant areas that are over `SIDE` pixels away from
 them. In noisy photographs, also as JPEG of quality 75, it is 0.8 or more."""
 
-_MOST_VALUES = 2  # different values of single pixels in drawings, such as dots
-_LEAST_ALONE, _MOST_CLIPPED_NOISE = 0.5, 0.97
-"""Least number of unclipped pixels whose neighbors are all clipped, relative to that in independent
-noise, and largest share of clipped pixels, for which noise is the reason for constant areas."""
-
 _BINS = 8  # largest number of bins of equal size by brightness, before the brightest is halved
 _PER_BIN = 64  # least number of blocks in a bin; small images have fewer bins
 _MOST_OF_CONTRAST = 0.5  # largest part of the contrast that the brightest bin spans, if possible
 CLIPPED = 0.05  # share of clipped pixels from which noise counts as clipped
 _LEAST_WIDTH = 1.5  # distance of its bins, in standard deviations of the noise of a block's mean
-
-AROUND = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1]])  # the eight neighbors of a pixel
 
 U, V = (i[np.add(*np.mgrid[:SIDE, :SIDE]) > 1] for i in np.mgrid[:SIDE, :SIDE])
 """Vertical and horizontal frequencies of the coefficients: all but the mean and the two slopes."""
@@ -57,18 +49,6 @@ leads back, to a block without mean and slopes."""
 _ODD = (U + V) % 2 == 1
 PARTS = _ODD, ~_ODD
 """Coefficients of the odd and of the even part. Lists of blocks by part are in this order."""
-
-
-def clipped_pixels(pixels, valid):
-    """Return (2, C, H, W) bools: where channels have the lowest and the highest value of them all.
-
-    Counts, whose extremes are not those of clipping, have no such pixels.
-    """
-    channels = np.moveaxis(pixels, -1, 0)
-    inside = pixels if valid is None else pixels[valid]
-    if few_values(inside) is not None:
-        return np.zeros((2, *channels.shape), bool)
-    return np.stack([channels <= inside.min(), channels >= inside.max()])
 
 
 def constant_pixels(pixels, valid=None):
@@ -85,33 +65,6 @@ def constant_pixels(pixels, valid=None):
     middles = rows[:-2] & rows[1:-1] & rows[2:] & (as_above[1:] & as_above[:-1])[:, 1:-1]
     constant = maximum_filter(np.pad(middles, 1), 3)
     return constant & ~clipped_noise(pixels, valid).any(axis=0) if constant.any() else constant
-
-
-def clipped_noise(pixels, valid=None):
-    """Return (2, H, W) bools: where noise has clipped all channels, at black and at white."""
-    valid = np.full(pixels.shape[:2], True) if valid is None else valid
-    inside = pixels[valid]
-    extremes = inside.min(axis=0), inside.max(axis=0)
-    return np.stack([_clipped_noise(pixels, extreme, valid) for extreme in extremes])
-
-
-def _clipped_noise(pixels, extreme, valid):
-    """Return which (H, W) pixels have the `extreme` value because independent noise is clipped.
-
-    Of such noise, a share p of which is clipped, (1 - p) p^8 of the pixels are not clipped while
-    all around them are. In drawings, such pixels are rare or have at most two values.
-    """
-    clipped = np.all(pixels == extreme, axis=-1) & valid
-    complete = minimum_filter(valid, 3, mode="constant")  # with all eight neighbors
-    alone = complete & ~clipped & minimum_filter(clipped, footprint=AROUND)
-    if len(np.unique(pixels[alone], axis=0)) <= _MOST_VALUES:
-        return np.zeros_like(clipped)
-    side = 2 * SIDE + 1
-    known = np.maximum(uniform_filter(valid.astype(np.float32), side), 1e-3)
-    share = np.clip(uniform_filter(clipped.astype(np.float32), side) / known, 0, 1)
-    expected = np.sum(((1 - share) * share**8)[complete])
-    is_noise = np.count_nonzero(alone) > _LEAST_ALONE * expected
-    return clipped & is_noise & (share < _MOST_CLIPPED_NOISE)
 
 
 def empty_pixels(pixels, valid=None):
@@ -166,38 +119,15 @@ def coefficients_of_blocks(channels, brightness, usable, constant, dark):
     unusable, dark = unusable[row, column], dark[:, row, column]
     weakened = (dark > 0) & (unusable <= _MOST_UNUSABLE)  # not if clipped at white too
     if weakened.any():
-        own = windows[weakened]
+        own, (deviations, _) = windows[weakened], clipped_normal(dark[weakened])
         means = own.mean(axis=(1, 2), keepdims=True)
-        windows[weakened] = means + (own - means) / _retained(dark[weakened])[:, None, None]
+        windows[weakened] = means + (own - means) / deviations[:, None, None]
     blocks = np.tensordot(windows, cosine_matrix(len(channels)), (0, 1)).transpose(0, 3, 1, 2)
     kept = _least_clipped(unusable, blocks[:, 0])
     blocks, row, column = blocks[kept], row[kept], column[kept]
     means = sliding_window_view(brightness, (SIDE, SIDE))[y[row], x[column]].mean(axis=(1, 2))
     coefficients = blocks.reshape(-1, SIDE * SIDE) @ DCT_MATRIX
     return coefficients.reshape(*blocks.shape[:2], len(U)), means, dark.min(axis=0)[kept]
-
-
-def _retained(share):
-    """Return the standard deviation of unit noise of which this share, at most 0.6, was clipped."""
-    limit = ndtri(np.maximum(share, 1e-12))
-    density = np.exp(-(limit**2) / 2) / np.sqrt(2 * np.pi)
-    mean = limit * share + density
-    return np.sqrt(1 - share + limit * mean - mean**2)
-
-
-def kurtosis_of_clipped(share):
-    """Return the kurtosis of normal noise of which this share, at most 0.85, was clipped.
-
-    A block has too few pixels to show a greater one.
-    """
-    share = np.clip(share, 1e-12, 0.85)
-    limit = ndtri(share)
-    parts = [1 - share, np.exp(-(limit**2) / 2) / np.sqrt(2 * np.pi) - limit * (1 - share)]
-    for order in (2, 3, 4):  # moments of what is above the limit, by integration by parts
-        parts.append((order - 1) * parts[-2] - limit * parts[-1])
-    _, mean, second, third, fourth = parts
-    central = fourth - 4 * mean * third + 6 * mean**2 * second - 3 * mean**4
-    return central / (second - mean**2) ** 2
 
 
 def _least_clipped(unusable, luminance):

@@ -1,4 +1,4 @@
-"""Clipping: the limits of the noisy values, and the correction of the means of clipped values."""
+"""Clipping: the limits of noisy values, noise that is clipped, and the means of clipped values."""
 
 from __future__ import annotations
 
@@ -7,14 +7,23 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
+from scipy.ndimage import minimum_filter, uniform_filter
+from scipy.special import ndtr, ndtri
 
-from nnk_image.base.image import Array
+from nnk_image.base.image import Array, Bools, Floats
 
 _CLIPPED_SHARE, _FEWEST_CLIPPED = 0.002, 16  # if more pixels have an extreme, it is clipped
 _FEW_VALUES = 64  # images with fewer different values count as counts, whose zeros are not clipped
 _PART = 1 << 14  # number of values that are searched at a time
+_MOST_VALUES = 2  # different values of single pixels in drawings, such as dots
+_LEAST_ALONE, _MOST_CLIPPED_NOISE = 0.5, 0.97
+"""Least number of unclipped pixels whose neighbors are all clipped, relative to that in independent
+noise, and largest share of clipped pixels, for which noise is the reason for constant areas."""
+
+_NEARBY = 17  # side, in pixels, of the squares in which the share of clipped pixels is taken
 _NEAR = 6.0  # distance from a limit, in standard deviations, beyond which clipping has no effect
+
+AROUND = np.array([[1, 1, 1], [1, 0, 1], [1, 1, 1]])  # the eight neighbors of a pixel
 
 
 @dataclass(frozen=True)
@@ -64,6 +73,60 @@ def few_values(values: Array) -> Array | None:
         if len(found) >= _FEW_VALUES:
             return None
     return found
+
+
+def clipped_pixels(pixels: Array, valid: Bools | None) -> Bools:
+    """Return (2, C, H, W) bools: where channels have the lowest and the highest value of them all.
+
+    Counts, whose extremes are not those of clipping, have no such pixels.
+    """
+    channels = np.moveaxis(pixels, -1, 0)
+    inside = pixels if valid is None else pixels[valid]
+    if few_values(inside) is not None:
+        return np.zeros((2, *channels.shape), bool)
+    return np.stack([channels <= inside.min(), channels >= inside.max()])
+
+
+def clipped_noise(pixels: Array, valid: Bools | None = None) -> Bools:
+    """Return (2, H, W) bools: where noise has clipped all channels, at black and at white."""
+    valid = np.full(pixels.shape[:2], True) if valid is None else valid
+    inside = pixels[valid]
+    extremes = inside.min(axis=0), inside.max(axis=0)
+    return np.stack([_clipped_noise(pixels, extreme, valid) for extreme in extremes])
+
+
+def _clipped_noise(pixels: Array, extreme: Array, valid: Bools) -> Bools:
+    """Return which (H, W) pixels have the `extreme` value because independent noise is clipped.
+
+    Of such noise, a share p of which is clipped, (1 - p) p^8 of the pixels are not clipped while
+    all around them are. In drawings, such pixels are rare or have at most two values.
+    """
+    clipped = np.all(pixels == extreme, axis=-1) & valid
+    complete = minimum_filter(valid, 3, mode="constant")  # with all eight neighbors
+    alone = complete & ~clipped & minimum_filter(clipped, footprint=AROUND)
+    if len(np.unique(pixels[alone], axis=0)) <= _MOST_VALUES:
+        return np.zeros_like(clipped)
+    known = np.maximum(uniform_filter(valid.astype(np.float32), _NEARBY), 1e-3)
+    share = np.clip(uniform_filter(clipped.astype(np.float32), _NEARBY) / known, 0, 1)
+    expected = np.sum(((1 - share) * share**8)[complete])
+    is_noise = np.count_nonzero(alone) > _LEAST_ALONE * expected
+    return clipped & is_noise & (share < _MOST_CLIPPED_NOISE)
+
+
+def clipped_normal(share: Floats) -> tuple[Floats, Floats]:
+    """Return standard deviation and kurtosis of unit normal noise of which this share was clipped.
+
+    The share is limited to 0.85: a block has too few pixels to show the kurtosis of a greater one.
+    """
+    share = np.clip(share, 1e-12, 0.85)
+    limit = ndtri(share)
+    parts = [1 - share, np.exp(-(limit**2) / 2) / np.sqrt(2 * np.pi) - limit * (1 - share)]
+    for order in (2, 3, 4):  # moments of what is above the limit, by integration by parts
+        parts.append((order - 1) * parts[-2] - limit * parts[-1])
+    _, mean, second, third, fourth = parts
+    central = fourth - 4 * mean * third + 6 * mean**2 * second - 3 * mean**4
+    variance = second - mean**2
+    return np.sqrt(variance), central / variance**2
 
 
 def unclip(

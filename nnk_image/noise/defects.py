@@ -10,8 +10,7 @@ import numpy as np
 from scipy.ndimage import maximum_filter, minimum_filter
 
 from nnk_image.base.image import Array, Bools, Image, check_image, filled
-from nnk_image.noise.blocks import AROUND
-from nnk_image.noise.clipping import few_values
+from nnk_image.noise.clipping import AROUND, few_values
 
 _LEAST_DISTANCE = 2.5
 """Least distance of an isolated pixel from the nearest value of its neighbors. The unit is their

@@ -23,8 +23,8 @@ from nnk_image.base.image import (
     spatial_shape,
 )
 from nnk_image.base.parallel import one_blas_thread
-from nnk_image.noise.blocks import SIDE, clipped_pixels, constant_pixels, is_drawing
-from nnk_image.noise.clipping import few_values
+from nnk_image.noise.blocks import SIDE, constant_pixels, is_drawing
+from nnk_image.noise.clipping import clipped_pixels, few_values
 from nnk_image.noise.defects import without_defects
 from nnk_image.noise.fit import NEGLIGIBLE, NEGLIGIBLE_IN_VOLUMES, model_of
 from nnk_image.noise.levels import noise_of_levels

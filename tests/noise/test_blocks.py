@@ -4,17 +4,10 @@ import numpy as np
 import pytest
 from noises import KERNELS, autocovariance, filtered
 from scipy.fft import dct, dctn
+from scipy.stats import kurtosis
 
-from nnk_image.noise.blocks import (
-    SIDE,
-    U,
-    V,
-    clipped_noise,
-    clipped_pixels,
-    constant_pixels,
-    is_drawing,
-    kurtosis_of_clipped,
-)
+from nnk_image.noise.blocks import SIDE, U, V, constant_pixels, is_drawing
+from nnk_image.noise.clipping import clipped_noise, clipped_normal, clipped_pixels
 from nnk_image.noise.scale import scales_of
 
 SHAPE = 256, 256
@@ -147,12 +140,11 @@ def test_clipped_noise_beside_masked_pixels(masked):
 
 
 @pytest.mark.parametrize("share", [0.01, 0.5, 0.7, 0.84])
-def test_kurtosis_of_clipped_noise(share):
+def test_moments_of_clipped_noise(share):
     values = np.random.default_rng(8).normal(size=1_000_000)
     values = np.maximum(values, np.quantile(values, share))
-    values -= values.mean()
-    found = np.mean(values**4) / np.mean(values**2) ** 2
-    assert kurtosis_of_clipped(share) == pytest.approx(found, rel=0.02)
+    expected = values.std(), kurtosis(values, fisher=False)
+    assert clipped_normal(share) == pytest.approx(expected, rel=0.02)
 
 
 def test_constant_areas_everywhere_are_a_drawing():
