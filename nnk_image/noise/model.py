@@ -71,7 +71,8 @@ class NoiseModel:
         `from_autocovariance` and `from_psd`.
     levels : array_like of the image's shape without channels, optional
         Standard deviation of the noise of each pixel, above 0 even where pixels are masked; it
-        holds for all channels. If `sigma` is given too, only the ratios of `levels` matter.
+        holds for all channels. If `sigma` is given too, only the ratios of `levels` matter; they are
+        stored with the root mean square `sigma`, the largest if there are several.
     curve : (2, n) array_like, optional
         Standard deviation as a function of the brightness: row 0 holds n >= 2 rising intensities,
         row 1 the standard deviations there, above 0. It is interpolated between them and constant
@@ -134,7 +135,7 @@ class NoiseModel:
         }
         for name in ("rows", "columns"):
             what = f"standard deviation of the offsets of {name}"
-            checked[name] = check_number(name, getattr(self, name), what, least=0.0)
+            checked[name] = check_number(name, getattr(self, name), what, least=0.0) + 0.0
         relative = None
         if self.levels is not None:
             relative = checked["levels"] = checked_levels(self.levels)
@@ -158,6 +159,9 @@ class NoiseModel:
         checked["sigma"] = per_channel("sigma", sigma, "standard deviation of the noise")
         if self.curve is not None and abs(level - 1) > 1e-12:  # a stored curve stays as it is
             checked["curve"][1] /= level
+        most = max(checked["sigma"])
+        if self.levels is not None and most and abs(level / most - 1) > 1e-12:
+            checked["levels"] *= most / level
         for name, value in checked.items():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
@@ -298,7 +302,7 @@ class NoiseModel:
         return replace(self, **{k: v * n if len(v) == 1 else v for k, v in values.items()})
 
     def of_channel(self, channel: int, n: int) -> Self:
-        """Return the model for one channel, numbered from 0, of an image with n channels.
+        """Return the model for one channel of an image with n channels; -1 is the last one.
 
         It has the channel's own `sigma`, `gain`, `offset` and `correlation`; what is the same for
         all channels is kept. IndexError if there is no such channel.
@@ -373,9 +377,7 @@ class NoiseModel:
                 shown[name] = _short(values)
         level = root_mean_square(np.array(self.sigma))
         if self.levels is not None:
-            factor = level / root_mean_square(self.levels)
-            low, high = factor * self.levels.min(), factor * self.levels.max()
-            shown = {"levels": f"{low:.4g}..{high:.4g}"} | shown
+            shown = {"levels": f"{self.levels.min():.4g}..{self.levels.max():.4g}"} | shown
             shown.pop("sigma", None)
         if self.curve is not None:
             shown["curve"] = ", ".join(f"{level * c:.3g}" for c in self.curve[1])

@@ -109,6 +109,8 @@ class Scale:
     # the other part, in flat blocks: 0 for noise, 1 for texture
     noise_share: float  # how much of the white part of the luminance is noise, and not texture; up
     # to 1.2 if the noise has a long tail
+    third_color: float  # logarithm of the level of the weakest of three colors over that of the
+    # strongest, at low frequencies; 0 unless there are three channels
     turns: float  # how much the direction of the luminance's low frequencies changes from bin to
     # bin; 0 for noise, whose spectrum is the same in all bins
     two_values: float  # how clearly the luminance has two values, as in text; 0 for noise, up to 1
@@ -135,7 +137,7 @@ class Scale:
         rotation = cosine_matrix(coefficients.shape[1])
         covariances = _covariances(coefficients, flattest_in_bins(energies, bins, _FLATTEST))
         levels, spectra = _levels_and_spectra(covariances)
-        turns = _turns(covariances[:, :, 0, 0])
+        turns, third_color = _turns(covariances[:, :, 0, 0]), _third_color(covariances)
         covariances = rotation.T @ covariances @ rotation
         if matrix is None:
             matrix = _matrix_to_uncorrelated(covariances)
@@ -178,6 +180,7 @@ class Scale:
             flatness=_flatness(whitened),
             elasticity=_elasticity(whitened),
             noise_share=_noise_share(whitened, luminance, directions, clipped.mean() > CLIPPED),
+            third_color=third_color,
             turns=turns,
             two_values=_two_values(coefficients[:, 0], bins, levels[0] / len(matrix), spectra[0]),
             disjoint=disjoint,
@@ -279,6 +282,21 @@ def _turns(variances: Floats) -> float:
     power = _logarithms(variances)
     down, right = (power[:, part & ~_HIGH].mean(axis=1) for part in (U > V, V > U))
     return float(np.std(down - right))
+
+
+def _third_color(covariances: Floats) -> float:
+    """Return the `third_color` of (B, frequencies, C, C) covariances of three channels.
+
+    The three colors are those of principal component analysis, of the mean over the bins, each
+    divided by its total variance.
+    """
+    if covariances.shape[-1] != 3:
+        return 0.0
+    low = covariances[:, _LOW].mean(axis=1)
+    totals = np.trace(low, axis1=1, axis2=2)[:, None, None]
+    variances = np.linalg.eigvalsh((low / (totals + epsilon(totals))).mean(axis=0))
+    weakest, _, strongest = np.maximum(variances, 1e-12)
+    return float(np.log(weakest / strongest) / 2)
 
 
 def _two_values(luminance: Floats, bins: list[Any], variances: Floats, spectrum: Floats) -> float:

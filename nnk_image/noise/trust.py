@@ -2,22 +2,19 @@
 
 import numpy as np
 
-from nnk_image.noise.white import shared_white
-
 MOST = 2.2  # largest factor of the correlated part; the fit's score is flat from 2.0 to 2.6
 MOST_OF_DIFFERENCES = 1.7
 """The same for differences of slices with independent noise. It would be 1.3 for noise of one level
 (blocks without mean and slopes show three quarters of it), and 2.2 for speckle, whose flattest
 blocks are the darkest ones."""
 
-WEIGHTS = (4.2, 2.48, -2.79, -2.15, 1.24, -2.55)
-"""Constant and weights of the `features`, fitted by ``python -m benchmarks.noise_fit``, but before
-shared texture was subtracted from the white part; docs/estimation.md has those that it gives now.
-"""
+WEIGHTS = (4.2, 2.48, -2.79, -2.15, 2.0, -2.55)
+"""Constant and weights of the `features`, fitted by ``python -m benchmarks.noise_fit``, but at
+different times: docs/estimation.md, "Fitted constants", has those that it gives now."""
 
 CLEAR = 0.6 * MOST  # factor above which noise is clearly there
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
-_TYPICAL_CHROMA = 0.22  # level of the chroma, relative to the luminance, for which its feature is 0
+_TYPICAL_COLOR = -2.0  # `Scale.third_color` for which its feature is 0, as it is without colors
 _LEAST_SHARE = 0.02  # least share of a variance that counts as beyond white noise
 _FEWEST_BLOCKS = 16  # least number that may be text: in fewer, one edge has two values too
 
@@ -30,8 +27,8 @@ def features(scales):
     - Logarithm of the share of the variance in the flattest blocks that is beyond white noise.
     - Logarithm of the level at half the size over that at full size: 0 for white noise.
     - Elasticity times the logarithm of the level relative to the contrast.
-    - Logarithm of the level of the chroma relative to the luminance, over a typical one: the sum of
-      that at half and that at a quarter of the size; 0 unless there are three channels.
+    - Logarithm of the level of the weakest of three colors relative to the strongest, at a quarter
+      of the size, over a typical one; 0 unless there are three channels.
     - How much the direction of the spectrum changes with the brightness, at most 1.
     """
     full, half, quarter = (scales[min(i, len(scales) - 1)] for i in range(3))
@@ -41,23 +38,9 @@ def features(scales):
     growth = np.log(medians[1] / medians[0]) / 2
     elasticity = np.clip(full.elasticity, 0, 1).mean()
     strong = min(3.0, _strength(level, full.contrast)) * elasticity
-    chroma = np.clip(_chroma(half), -1.5, 2) + np.clip(_chroma(quarter), 0, 2)
-    return np.array([share, np.clip(growth, 0, 2.5), strong, chroma, min(1.0, full.turns)])
-
-
-def _chroma(scale):
-    """Return the logarithm of the chroma beyond white noise relative to that of the luminance.
-
-    It is typical of photographs, which have three channels, and 0 for other numbers of them.
-    """
-    if len(scale.levels) != 3:
-        return 0.0
-    white, shared = scale.typical_white.mean(), shared_white(scale)
-    levels = np.median(scale.levels, axis=1)
-    of_white = np.array([white + 2 * shared, white - shared, white - shared])
-    luminance, *others = np.maximum(levels - of_white, _LEAST_SHARE * levels)
-    ratio = np.sqrt(np.mean(others) / luminance)
-    return np.log(max(ratio, 1e-12) / _TYPICAL_CHROMA)
+    is_color = len(full.levels) == 3
+    color = max(-1.0, quarter.third_color - _TYPICAL_COLOR) if is_color else 0.0
+    return np.array([share, np.clip(growth, 0, 2.5), strong, color, min(1.0, full.turns)])
 
 
 def factor(values, weights=WEIGHTS):

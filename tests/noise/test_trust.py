@@ -32,12 +32,19 @@ def test_texture_of_varying_strength_is_kept(name):
 
 
 @pytest.mark.parametrize("channels", [2, 3, 4])
-def test_only_three_channels_have_a_chroma(channels):
+def test_only_three_channels_have_a_third_color(channels):
     """Independent fields in two channels, such as velocities, are no colored noise."""
     fields = np.stack([filtered(KERNELS["wide along rows"], SHAPE, i) for i in range(channels)], -1)
-    chroma = features(measure_scales(check_image(fields, -1)))[3]
-    assert (chroma > 1) == (channels == 3)
-    assert (chroma == 0) == (channels != 3)
+    color = features(measure_scales(check_image(fields, -1)))[3]
+    assert (color > 1) == (channels == 3)
+    assert (color == 0) == (channels != 3)
+
+
+def test_texture_of_two_colors_has_no_third():
+    """Two fields in three channels, as of a section with two stains, are texture."""
+    fields = [filtered(KERNELS["wide along rows"], SHAPE, i) for i in range(2)]
+    image = np.einsum("kyx,kc->yxc", fields, [[0.65, 0.70, 0.29], [0.27, 0.57, 0.78]])
+    assert features(measure_scales(check_image(image, -1)))[3] < -0.9
 
 
 @pytest.mark.parametrize("name", ["clock_motion.png", "moon.png", "camera.png"])
