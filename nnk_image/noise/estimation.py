@@ -303,7 +303,7 @@ def _measure_differences(image: Image, across: Floats | None) -> list[Scale]:
         return []
     pair = [_stacked(image, numbers) for numbers in (chosen, chosen + 1)]
     first, second = map(_units, pair)
-    brightness = first.mean(axis=0)
+    brightness = (first + second).mean(axis=0) / 2  # the variance of a difference depends on both
     of_next = 0.0 if across is None else across[len(across) // 2 + 1]
     first -= second
     first /= np.sqrt(2 * (1 - of_next))

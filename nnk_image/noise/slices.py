@@ -42,8 +42,10 @@ def correlation_across_slices(image: Image) -> Floats | None:
     if structure > _MOST_STRUCTURE:
         return None
     side = np.minimum((np.array(found[1:]) - structure) / (1 - structure), _MOST_CORRELATION)
+    # Moving edges decay in proportion to the distance: this line, continued, is structure too.
+    moving = max(0.0, farthest + (SLAB - 2) * (found[-1] - farthest))
     near, far = _LEAST_CORRELATIONS
-    if side[0] < near:
+    if side[0] < near or found[1] - moving < near * (1 - moving):
         return None
     weak = np.flatnonzero(side < far)
     side = side[: weak[0]] if len(weak) else side
@@ -68,6 +70,7 @@ def _blocks(image: Image) -> Floats | None:
         extreme = (blocks == image.low) | (blocks == image.high)
         usable = extreme.mean(axis=(0, 2, 3)) <= _MOST_EXTREME
         usable &= (blocks.max(axis=(2, 3)) > blocks.min(axis=(2, 3))).all(axis=0)
+        usable &= (blocks[1:] != blocks[:-1]).any(axis=(2, 3)).all(axis=0)  # no repeated frames
         if valid is not None:
             usable &= _cut(valid[slab], step).all(axis=(0, 2, 3))
         units = blocks[:, usable] / image.half_range  # so that squares do not overflow

@@ -32,7 +32,8 @@ def features(scales):
     - How much the direction of the spectrum changes with the brightness, at most 1.
     """
     full, half, quarter = (scales[min(i, len(scales) - 1)] for i in range(3))
-    level, white = full.typical[0], full.typical_white.mean()
+    # Color matrices make the noise of the luminance weaker than that of the channels.
+    level, white = full.typical[0], min(full.typical_white.mean(), full.white_luminance)
     share = np.log(max(1 - white / (level * np.median(full.spectra[0])), _LEAST_SHARE))
     medians = [max(np.median(scale.levels[0]), 1e-24) for scale in (full, half)]
     growth = np.log(medians[1] / medians[0]) / 2
