@@ -70,7 +70,7 @@ def check_number(name: str, value: Any, what: str = "", least: float | None = No
 
 def check_choice(name: str, value: Any, choices: Collection[str | None]) -> str:
     """Return an argument that is one of some strings."""
-    if value not in choices:
+    if not isinstance(value, str | None) or value not in choices:
         names = {str(choice): repr(choice) for choice in choices}
         close = get_close_matches(str(value), names, n=1)
         hint = f"; did you mean {names[close[0]]}?" if close else ""

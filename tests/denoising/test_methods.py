@@ -133,6 +133,8 @@ def test_noise_that_is_equal_in_all_channels():
 
 
 def test_unknown_method_is_refused():
+    with pytest.raises(ValueError, match=r"method=\['fast'\] is unknown.*'best'"):
+        denoise(np.zeros((16, 16)), 5, method=["fast"])
     with pytest.raises(ValueError, match=r"'bm3d' is unknown.*sgw"):
         denoise(NOISE, 25, method="bm3d")
 
