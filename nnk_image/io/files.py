@@ -248,9 +248,9 @@ def _prepared(
             f"not {type(metadata).__name__}"
         )
     metadata = Metadata(**metadata) if isinstance(metadata, Mapping) else metadata or Metadata()
-    if not metadata.axes:
+    if not metadata.axes and kind != "NPY":
         metadata = replace(metadata, axes=_likely_axes(pixels.shape), spacing=())
-    if len(metadata.axes) != pixels.ndim:
+    if metadata.axes and len(metadata.axes) != pixels.ndim:
         raise ValueError(
             f"array has shape {pixels.shape}, its metadata axes {metadata.axes}; give metadata "
             "with one axis for each, or none"

@@ -45,7 +45,7 @@ def test_npy_files_keep_all_values(tmp_path, dtype, order):
     ],
 )
 def test_ambiguous_axes_must_be_given(tmp_path, shape, example):
-    np.save(tmp_path / "a.npy", np.zeros(shape))
+    write(tmp_path / "a.npy", np.zeros(shape))  # which stores arrays without axes
     text = refusal(read, tmp_path / "a.npy")
     assert "does not say what its" in text
     assert f"such as {example}: " in text
