@@ -19,6 +19,7 @@ from nnk_image.base.image import Image
 from nnk_image.base.lazy import Layout, Slices, da
 from nnk_image.base.parallel import Progress, RowExecutor, resolve_n_jobs
 from nnk_image.base.reach import Reach, Tile, cut, largest_side
+from nnk_image.denoising.api import warn_of_other_units
 from nnk_image.denoising.parts import TiledDenoising
 from nnk_image.graph.build import build_graph
 from nnk_image.graph.pruning import GraphSpec
@@ -87,6 +88,11 @@ def denoise_tiles(
     MemoryError
         If `max_memory` is too small for the smallest tiles.
 
+    Warns
+    -----
+    UserWarning
+        If `sigma` exceeds the range of the image's values, as for `denoise`.
+
     Notes
     -----
     If a call that writes a file is interrupted, even by SIGKILL, the same call resumes the work:
@@ -124,6 +130,11 @@ def _write_tiles(
     if not tiles:
         return
     (statistics,) = lazy.compute(job.statistics())
+    if job.given is not None:
+        # The means stand for the pixels, so that there is no warning about the offset.
+        means = np.array([statistics.means], job.image.dtype)
+        low, high = statistics.limits
+        warn_of_other_units(noise, Image(means, job.layout.dtype, None, low, high, -1))
     rows_of_task, tasks = {}, []
     for tile in tiles:
         result, slices = job.denoised(tile, noise, statistics), job.layout.slices(tile.core)

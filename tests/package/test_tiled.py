@@ -154,6 +154,13 @@ def test_noise_is_estimated_from_crops_of_the_whole_image():
     assert model.sigma[0] == pytest.approx(12, rel=0.03)
 
 
+def test_sigma_in_other_units_is_warned_about_once():
+    image = CAMERA[:40, :40] / 255
+    with pytest.warns(UserWarning, match=r"sigma=25 is more .*: 25/255 if 1 is white") as caught:
+        in_tiles(image, 25, method="sgw")
+    assert [w.filename for w in caught] == [__file__]
+
+
 # --- lazy arrays -------------------------------------------------------------------------
 
 IMAGE = noisy(0, 20, most=310)
