@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -23,15 +24,17 @@ def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
-def as_blocks(image: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    """Return the square blocks of an image: (rows, columns, size**2, ...).
+def as_blocks(array: npt.NDArray[Any], *sides: int) -> npt.NDArray[Any]:
+    """Return the blocks of an array along its first axes: (numbers of them, pixels of one, ...).
 
     Incomplete blocks at the end are left out.
     """
-    rows, columns = image.shape[0] // size, image.shape[1] // size
-    whole = image[: rows * size, : columns * size]
-    blocks = whole.reshape(rows, size, columns, size, *image.shape[2:]).swapaxes(1, 2)
-    return blocks.reshape(rows, columns, size**2, *image.shape[2:])
+    n, others = len(sides), array.shape[len(sides) :]
+    pairs = [(length // side, side) for length, side in zip(array.shape, sides, strict=False)]
+    whole = array[tuple(slice(count * side) for count, side in pairs)]
+    split = whole.reshape(*chain.from_iterable(pairs), *others)
+    blocks = split.transpose(*range(0, 2 * n, 2), *range(1, 2 * n, 2), *range(2 * n, split.ndim))
+    return blocks.reshape(*blocks.shape[:n], math.prod(sides), *others)
 
 
 @dataclass(frozen=True)

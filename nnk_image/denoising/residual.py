@@ -269,4 +269,4 @@ def _luminance(image: Image, pixels):
 
 def _blocks(values):
     """Cut (H, W) values into (n, _SIDE^2) blocks; incomplete ones at the end are left out."""
-    return as_blocks(values, _SIDE).reshape(-1, _SIDE**2)
+    return as_blocks(values, _SIDE, _SIDE).reshape(-1, _SIDE**2)

@@ -141,7 +141,7 @@ def _poisson(line: Line, model: NoiseModel, image: Image) -> NoiseModel:
 
 def _darkest_block(image: Image) -> float:
     """Return the least mean of a block of one channel, which may be constant."""
-    return float(as_blocks(image.pixels[..., 0], SIDE).mean(axis=2, dtype=np.float64).min())
+    return float(as_blocks(image.pixels[..., 0], SIDE, SIDE).mean(axis=2, dtype=np.float64).min())
 
 
 def by_brightness(full: Scale, white: float, correlated: float, most: Any) -> Floats:

@@ -12,15 +12,14 @@ follows the signal of each block, and from that the ratio of its variance to the
 import math
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
-from numpy.lib.stride_tricks import sliding_window_view
 from scipy.fft import dctn
 from scipy.ndimage import gaussian_filter, map_coordinates, zoom
 
-from nnk_image.base.image import Floats, Image
+from nnk_image.base.geometry import as_blocks
+from nnk_image.base.image import Bools, Floats, Image
 from nnk_image.noise.given import check_magnitudes
 from nnk_image.noise.magnitudes import magnitudes
 from nnk_image.noise.model import NoiseModel
@@ -94,13 +93,13 @@ class Blocks:
         middles = [(np.arange(n // side) + 0.5) * side / size - 0.5 for n, side, size in along]
         places = np.stack(np.meshgrid(*middles, indexing="ij"))
         exponent = int(np.frexp(image.half_range)[1])
-        parts = []
+        mask, parts = image.mask, []
         for number in range(places.shape[1]):
             slab = slice(number * sides[0], (number + 1) * sides[0])
-            valid: Any = None if image.valid is None else _split(image.valid[slab], sides)
+            valid = as_blocks(mask[slab], *sides).reshape(-1, *sides)
             for channel in range(image.channels):
-                values = _split(image.pixels[slab, ..., channel], sides).astype(np.float64)
-                values = np.ldexp(values, -exponent)
+                pixels = image.pixels[slab, ..., channel].astype(np.float64)
+                values = np.ldexp(as_blocks(pixels, *sides).reshape(-1, *sides), -exponent)
                 kept = _usable(values, valid, np.ldexp(image.low, -exponent))
                 values = values[kept]
                 means = values.mean(axis=tuple(range(1, values.ndim)))
@@ -114,18 +113,12 @@ class Blocks:
         return map_coordinates(values.reshape(self.grid), self.places, order=1, mode="nearest")
 
 
-def _split(array: npt.NDArray[Any], sides: tuple[int, ...]) -> npt.NDArray[Any]:
-    """Return the (n, *sides) blocks of an array, without incomplete ones at the ends."""
-    every = tuple(slice(None, None, side) for side in sides)
-    return sliding_window_view(array, sides)[every].reshape(-1, *sides)
-
-
-def _usable(values: Floats, valid: npt.NDArray[np.bool_] | None, low: float) -> Any:
+def _usable(values: Floats, valid: Bools, low: float) -> Bools:
     """Return which blocks are all valid, not constant, and hardly have the lowest value `low`."""
     within = tuple(range(1, values.ndim))
     usable = (values == low).mean(axis=within) <= _MOST_LOWEST
     usable &= values.max(axis=within) > values.min(axis=within)
-    return usable if valid is None else usable & valid.all(axis=within)
+    return usable & valid.all(axis=within)
 
 
 def _energies(values: Floats) -> Floats:

@@ -77,7 +77,7 @@ def _ratios(counts: Floats, valid: Bools, kernel: npt.NDArray[np.int_]) -> Float
     """Return the squared differences over the expected ones, in groups of blocks by brightness."""
     complete = convolve2d(valid, np.ones_like(kernel), "valid") == kernel.size
     terms = convolve2d(counts, kernel, "valid") ** 2, convolve2d(counts, kernel**2, "valid")
-    squares, sums = (as_blocks(term * complete, SIDE).sum(axis=2).ravel() for term in terms)
+    squares, sums = (as_blocks(term * complete, SIDE, SIDE).sum(axis=2).ravel() for term in terms)
     order = np.argsort(sums, kind="stable")
     groups = np.array_split(order[sums[order] > 0], _GROUPS)
     found = np.array([(squares[own].sum(), sums[own].sum()) for own in groups])

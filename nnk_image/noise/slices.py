@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.lib.stride_tricks import sliding_window_view
 from scipy.fft import dctn
 
+from nnk_image.base.geometry import as_blocks
 from nnk_image.base.image import Floats, Image
 from nnk_image.noise.blocks import FLAT, PARTS, SIDE, U, V, flattest
 
@@ -81,7 +81,7 @@ def _blocks(image: Image) -> Floats | None:
 
 def _cut(slab: npt.NDArray[Any], step: int) -> npt.NDArray[Any]:
     """Return (slices, n, SIDE, SIDE) blocks of a slab, every `step`-th along rows and columns."""
-    blocks = sliding_window_view(slab, (SIDE, SIDE), axis=(1, 2))[:, :: step * SIDE, :: step * SIDE]
+    blocks = as_blocks(slab, 1, SIDE, SIDE)[:, ::step, ::step]
     return blocks.reshape(len(slab), -1, SIDE, SIDE)
 
 

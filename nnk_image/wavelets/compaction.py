@@ -243,7 +243,7 @@ def _block_energies(
     coefficients = {
         name: block_gft(signal, graph, size, n_jobs=n_jobs) for name, graph in graphs.items()
     }
-    pixels = as_blocks(signal, size)
+    pixels = as_blocks(signal, size, size)
     cosines = dctn(pixels.reshape(*pixels.shape[:2], size, size, -1), axes=(2, 3), norm="ortho")
     square = np.arange(size) ** 2
     order = np.argsort(np.add.outer(square, square).ravel(), kind="stable")  # by DCT frequency
