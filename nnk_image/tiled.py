@@ -16,7 +16,7 @@ import nnk_image
 from nnk_image.base import lazy
 from nnk_image.base.checks import check_number
 from nnk_image.base.image import Image
-from nnk_image.base.lazy import Layout, Slices, da
+from nnk_image.base.lazy import Layout, Slices, da, dask, delayed
 from nnk_image.base.parallel import Progress, RowExecutor, resolve_n_jobs
 from nnk_image.base.reach import Reach, Tile, cut, largest_side
 from nnk_image.denoising.api import warn_of_other_units
@@ -117,7 +117,7 @@ def denoise_tiles(
         most = max(1, lazy.bytes_of(max_memory) // threads)
         job = TiledDenoising(image, sigma, method, channel_axis, spacing, strength, most)
         scheduler = "threads" if threads > 1 else "synchronous"
-        with lazy.config.set(scheduler=scheduler, num_workers=threads):
+        with dask.config.set(scheduler=scheduler, num_workers=threads):
             array, noise, left = _target(target, image, job)
             _write_tiles(array, noise, left, job, progress)
     return noise
@@ -129,7 +129,7 @@ def _write_tiles(
     """Denoise tiles, and write each into the array as soon as it is done."""
     if not tiles:
         return
-    (statistics,) = lazy.compute(job.statistics())
+    (statistics,) = dask.compute(job.statistics())
     if job.given is not None:
         # The means stand for the pixels, so that there is no warning about the offset.
         means = np.array([statistics.means], job.image.dtype)
@@ -138,22 +138,22 @@ def _write_tiles(
     rows_of_task, tasks = {}, []
     for tile in tiles:
         result, slices = job.denoised(tile, noise, statistics), job.layout.slices(tile.core)
-        tasks.append(lazy.delayed(arrays.write)(array, slices, result))
+        tasks.append(delayed(arrays.write)(array, slices, result))
         rows_of_task[tasks[-1].key] = tile.core[-2].stop - tile.core[-2].start
     with (
         RowExecutor(None, progress, sum(rows_of_task.values()), "denoise") as report,
-        lazy.Callback(posttask=lambda key, *_: report.advance(rows_of_task.get(key, 0))),
+        dask.callbacks.Callback(posttask=lambda key, *_: report.advance(rows_of_task.get(key, 0))),
     ):
-        lazy.compute(*tasks, optimize_graph=False)
+        dask.compute(*tasks, optimize_graph=False)
 
 
 def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseModel, list[Tile]]:
     """Return the array to write to, the noise, and the tiles that are still to be denoised."""
     if not isinstance(target, str | os.PathLike):
         _check_target(target, image)
-        return target, lazy.compute(job.noise)[0], job.tiles
+        return target, dask.compute(job.noise)[0], job.tiles
     path, layout = Path(target), job.layout
-    version = arrays.version_of(image) or lazy.tokenize(image)
+    version = arrays.version_of(image) or dask.base.tokenize(image)
     arguments = {
         "version": nnk_image.__version__,
         "source": [version, str(image.dtype), list(image.shape)],
@@ -166,7 +166,7 @@ def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseMod
         array, note = begun
         left = [t for t in job.tiles if not arrays.is_written(array, path, layout.slices(t.core))]
         return array, NoiseModel.from_json(note["noise"]), left
-    (noise,) = lazy.compute(job.noise)
+    (noise,) = dask.compute(job.noise)
     stored = np.dtype(getattr(image, "stored", image.dtype))
     dtype = stored if stored.kind in "bui" else layout.dtype
     sides = tuple(map(arrays.chunk_side, job.side, layout.shape))
@@ -387,7 +387,7 @@ def _transformed(
         largest = [
             lazy.task(_largest, image, layout, t.padded, graph, kind, t.inside) for t in tiles
         ]
-        bound = lazy.delayed(bound_of)(lazy.delayed(max)(largest), kind, tau, layout.dtype)
+        bound = delayed(bound_of)(delayed(max)(largest), kind, tau, layout.dtype)
     channels = () if layout.axis is None else (layout.channels,)
     blocks = []
     for tile in cut(layout.shape, side, reach):

@@ -17,14 +17,11 @@ from nnk_image.base.parallel import RowExecutor
 
 with needing("images in tiles need dask", "tiled"):
     import dask.array as da
-    from dask import config as config
-    from dask.base import compute as compute
-    from dask.base import tokenize as tokenize
-    from dask.callbacks import Callback as Callback
-    from dask.delayed import delayed as delayed
+    import dask.callbacks
+    from dask.delayed import delayed
     from dask.utils import parse_bytes
 
-__all__ = ["da"]
+__all__ = ["da", "dask", "delayed"]
 
 Slices = tuple[slice, ...]
 
