@@ -16,9 +16,9 @@ import nnk_image
 from nnk_image.base import lazy
 from nnk_image.base.checks import check_number
 from nnk_image.base.image import Image
-from nnk_image.base.lazy import Layout, Slices, da, dask, delayed
+from nnk_image.base.lazy import Layout, da, dask, delayed
 from nnk_image.base.parallel import Progress, RowExecutor, resolve_n_jobs
-from nnk_image.base.reach import Reach, Tile, cut, largest_side
+from nnk_image.base.reach import Reach, Slices, Tile, cut, largest_side
 from nnk_image.denoising.api import warn_of_other_units
 from nnk_image.denoising.parts import TiledDenoising
 from nnk_image.graph.build import build_graph

@@ -14,6 +14,7 @@ from nnk_image.base.checks import working_dtype
 from nnk_image.base.extras import needing
 from nnk_image.base.image import Image, check_image, spatial_shape
 from nnk_image.base.parallel import RowExecutor
+from nnk_image.base.reach import Slices
 
 with needing("images in tiles need dask", "tiled"):
     import dask.array as da
@@ -21,9 +22,7 @@ with needing("images in tiles need dask", "tiled"):
     from dask.delayed import delayed
     from dask.utils import parse_bytes
 
-__all__ = ["da", "dask", "delayed"]
-
-Slices = tuple[slice, ...]
+__all__ = ["Slices", "da", "dask", "delayed"]
 
 
 def bytes_of(max_memory: int | str) -> int:

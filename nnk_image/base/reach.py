@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
+Slices = tuple[slice, ...]
+
 LANES = 8
 """Pixels of the longest SIMD block; parts of an image begin at multiples of it along rows."""
 
@@ -52,11 +54,11 @@ class Reach:
 class Tile:
     """A part of an image, as slices of its axes without that of the channels."""
 
-    core: tuple[slice, ...]  # what is computed; the cores of all tiles cover the image once
-    padded: tuple[slice, ...]  # what is read for it
+    core: Slices  # what is computed; the cores of all tiles cover the image once
+    padded: Slices  # what is read for it
 
     @property
-    def inside(self) -> tuple[slice, ...]:
+    def inside(self) -> Slices:
         """The core within the padded part."""
         return tuple(
             slice(core.start - padded.start, core.stop - padded.start)

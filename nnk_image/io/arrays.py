@@ -15,12 +15,11 @@ import tifffile
 
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.base.extras import needing
+from nnk_image.base.reach import Slices
 from nnk_image.io import metadata as meta
 from nnk_image.io import tiff
 from nnk_image.io.files import damaged, one_line
 from nnk_image.io.metadata import Lengths, Metadata
-
-Slices = tuple[slice, ...]
 
 _MOST_CHUNK = 1024  # pixels along a side of a chunk of a zarr array
 _ATTRIBUTE = "nnk_image"  # of a zarr array that is written in parts: the note for `resume`

@@ -8,19 +8,17 @@ from scipy.sparse import csr_array, issparse, sparray, spmatrix
 
 from nnk_image.base.checks import plain_array
 from nnk_image.base.image import Array
-from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
+from nnk_image.graph.pixel_graph import check_undirected
 from nnk_image.neighbors.features import check_features, check_finite
 from nnk_image.neighbors.result import Neighborhoods
-from nnk_image.solvers.problem import Graph, node_values
+from nnk_image.solvers.problem import Graph, adjacency_of, node_values
 
 Weights: TypeAlias = Neighborhoods | sparray | spmatrix
 
 
 def check_graph(graph: Graph) -> csr_array:
     """Return a copy of the adjacency of an undirected graph as canonical float64 CSR."""
-    graph = check_undirected(graph)
-    matrix = graph.adjacency if isinstance(graph, ImageGraph) else graph
-    return matrix.astype(np.float64)
+    return adjacency_of(check_undirected(graph)).astype(np.float64)
 
 
 def check_weights(weights: Weights, square: bool = False) -> csr_array:

@@ -95,7 +95,7 @@ class Problem:
 
     def adjacency(self) -> csr_array:
         """Return the adjacency with weights of the type of `values` and indices of 32 bits."""
-        matrix = _matrix(self.graph)
+        matrix = adjacency_of(self.graph)
         if matrix.nnz > np.iinfo(np.int32).max:
             raise ValueError(f"the graph has {matrix.nnz} entries; at most 2^31 - 1 are possible")
         indices, indptr = (a.astype(np.int32, copy=False) for a in (matrix.indices, matrix.indptr))
@@ -205,7 +205,8 @@ def check_problem(
     )
 
 
-def _matrix(graph: ImageGraph | csr_array) -> csr_array:
+def adjacency_of(graph: ImageGraph | csr_array) -> csr_array:
+    """Return the adjacency of a graph that `check_undirected` returned."""
     return graph.adjacency if isinstance(graph, ImageGraph) else graph
 
 
@@ -213,7 +214,7 @@ def _reached(graph: ImageGraph | csr_array, known: Array, tol: float) -> Array:
     """Return which nodes reach a known one by weights above `tol` times an end's degree."""
     if known.all():
         return known
-    edges = _matrix(graph).tocoo()
+    edges = adjacency_of(graph).tocoo()
     degree = degrees(edges)
     strong = edges.data > tol * np.minimum(degree[edges.row], degree[edges.col])
     ends = edges.row[strong], edges.col[strong]
