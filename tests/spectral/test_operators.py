@@ -133,23 +133,20 @@ def test_directed_graphs_that_are_symmetric_are_accepted():
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(1, 1), (1, 9), (13, 1), (7, 67), (40, 33), (5, 130, 3)])
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("masked", [False, True])
-def test_planes_make_the_same_operator_as_the_matrix(masked, kind, shape, dtype):
+def test_planes_make_the_same_operator_as_the_matrix(masked, shape, dtype):
     image = (200 * np.random.default_rng(8).random(shape)).astype(dtype)
     channel_axis = -1 if len(shape) == 3 else None
     mask = np.random.default_rng(11).random(shape[:2]) < 0.9 if masked else None
     graph = image_graph(image, 7, 1.5, 20, channel_axis=channel_axis, mask=mask)
+    both = graph, stored(graph)
+    signal = np.random.default_rng(9).random(shape[:2]).astype(graph.dtype)
     with RowExecutor() as executor:
-        operators = [
-            LaplacianOperator.of_graph(g, kind, graph.dtype, executor)
-            for g in (graph, stored(graph))
-        ]
-        assert operators[0].bound == operators[1].bound
-        signal = np.random.default_rng(9).random(shape[:2]).astype(graph.dtype)
-        given = signal, random_bank(2, 9), operators[0].bound, executor
-        results = [o.analyze(*given) for o in operators]
-        np.testing.assert_array_equal(*results)
+        for kind in KINDS:
+            ours, other = (LaplacianOperator.of_graph(g, kind, graph.dtype, executor) for g in both)
+            assert ours.bound == other.bound
+            given = signal, random_bank(2, 9), ours.bound, executor
+            np.testing.assert_array_equal(ours.analyze(*given), other.analyze(*given))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

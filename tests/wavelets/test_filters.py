@@ -35,7 +35,7 @@ def as_bank(function):
 # --- designs -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_scales", [1, 2, 3, 6, 9])
+@pytest.mark.parametrize("n_scales", [1, 6])
 @pytest.mark.parametrize("name", DESIGNS)
 def test_designs_match_pygsp(name, n_scales):
     lmax = 25.0
@@ -109,7 +109,7 @@ def test_filters_with_bad_results_are_refused(function, says):
 
 
 @pytest.mark.parametrize("order", [1, 8, 30])
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", ["abspline", "held"])  # smooth, and with kinks
 def test_projection_is_the_converged_chebyshev_series(name, order):
     """The reference is a quadrature with other points and without a cosine transform."""
     top, bank = 3.0, design(name, 5, 3.0)

@@ -122,7 +122,7 @@ def test_golden_largest_eigenvalue(name, build):
 
 @pytest.mark.parametrize("kind", ["combinatorial", "normalized"])
 @pytest.mark.parametrize("order", [5, 30])
-@pytest.mark.parametrize("name", [*FRAMES, "heat", "expwin", "held", "regular"])
+@pytest.mark.parametrize("name", ["meyer", "heat"])
 def test_results_match_the_chebyshev_filters_of_pygsp(name, order, kind):
     graph = small_graph()
     wavelets = SpectralGraphWavelets(graph, name, order=order, laplacian=kind, lmax=20.0)
@@ -130,7 +130,7 @@ def test_results_match_the_chebyshev_filters_of_pygsp(name, order, kind):
     theirs.compute_laplacian(kind)
     theirs._lmax = 20.0
     options = {"Nf": 7} if name in FRAMES else {}
-    design = getattr(pygsp.filters, name.title().replace("_", ""))(theirs, **options)
+    design = getattr(pygsp.filters, name.title())(theirs, **options)
     signal = signal_for(wavelets)
     expected = design.filter(signal.ravel(), method="chebyshev", order=order)
     ours = wavelets.analyze(signal).reshape(wavelets.n_bands, -1).T
