@@ -16,9 +16,13 @@ NOISE = RNG.random((21, 18)) * 255
 TINY = [(1, 1), (1, 2), (2, 1), (2, 2), (3, 3), (1, 64), (64, 1), (4, 7), (10, 10)]
 
 
+two_methods = pytest.mark.parametrize("method", ["fast", "sgw"])
+"""For what does not depend on the steps of a method."""
+
 # --- dtypes ------------------------------------------------------------------------------
 
 
+@two_methods
 @pytest.mark.parametrize(
     "dtype", ["?", "u1", "i1", "u2", "i2", "i4", "u4", "i8", "u8", "f2", "f8", "g"]
 )
@@ -59,6 +63,7 @@ def test_tiny_images_keep_their_shape(method, shape):
         assert np.isfinite(ours).all()
 
 
+@two_methods
 @pytest.mark.parametrize("channels", [1, 2, 3, 5])
 @pytest.mark.parametrize("dtype", ["u1", "f4", "f8"])
 def test_channel_axis_does_not_matter(method, channels, dtype):
@@ -89,6 +94,7 @@ def test_channels_are_compared_together():
 # --- masked pixels -----------------------------------------------------------------------
 
 
+@two_methods
 @pytest.mark.parametrize(
     "sigma", [25, None, 0, NoiseModel(3.0, gain=2.0), NoiseModel(curve=[[0, 255], [10, 40]])]
 )

@@ -52,6 +52,7 @@ def test_orientation_does_not_matter(turn):
 # --- sigma -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("method", ["fast", "sgw"])
 @pytest.mark.parametrize("sigma", [0, 0.0, np.float32(0), 5e-324, 1e-30])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
 def test_no_noise_gives_a_copy(method, dtype, sigma):
