@@ -376,7 +376,7 @@ def of(graph, **options):
         *(
             (lambda axes, n=shape: plot_comparison({"a": np.zeros(n)}, axes),
              ValueError, r"shape \(H, W\), or \(H, W, 3\) in color")
-            for shape in ((4, 5, 2), (2, 4, 5, 3), (4,))
+            for shape in ((4, 5, 2), (4,))
         ),
         (lambda axes: plot_comparison({"a": GRAY, "b": GRAY.T}, axes, difference=True),
          ValueError, r"same shape, got \(4, 5\) and \(5, 4\)"),
@@ -391,7 +391,7 @@ def of(graph, **options):
         (lambda _: plotting.plot_noise(3.0), TypeError, r"a NoiseModel, .* not 3\.0"),
         *(
             (lambda _, crop=crop: plotting.plot_graph(IMAGE, NNK, crop), ValueError, "crop=")
-            for crop in (5, np.s_[2:5], np.s_[5:5, :], np.s_[::2, :], np.s_[20:30, :])
+            for crop in (np.s_[2:5], np.s_[::2, :], np.s_[20:30, :])
         ),
         (lambda axes: plotting.plot_graph(NNK, IMAGE, ax=axes[0]),
          TypeError, "graph must be an ImageGraph, .* the first argument"),
