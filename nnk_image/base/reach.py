@@ -52,7 +52,7 @@ class Reach:
 
 @dataclass(frozen=True)
 class Tile:
-    """A part of an image, as slices of its axes without that of the channels."""
+    """A part of an image, as slices of its spatial axes."""
 
     core: Slices  # what is computed; the cores of all tiles cover the image once
     padded: Slices  # what is read for it

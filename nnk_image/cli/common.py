@@ -148,7 +148,7 @@ def range_of(pixels: npt.NDArray[Any]) -> tuple[float, float]:
 
 
 def typical_level(noise: nnk_image.NoiseModel, low: float, high: float) -> float:
-    """Return the level of noise; that of Poisson noise as a mean over all intensities."""
+    """Return the noise level; for Poisson noise, its root mean square over the intensities."""
     from nnk_image.noise.model import deviations
 
     levels = deviations(noise, np.linspace(low, high, 65)) if any(noise.gain) else noise.sigma

@@ -147,7 +147,7 @@ def read_source(path: Path, options: argparse.Namespace) -> Source:
 def spacing_of(
     path: Path, metadata: Metadata, given: tuple[float, ...] | None, space: list[str]
 ) -> tuple[float, ...]:
-    """Return the spacing of each axis relative to that of X, from the option or from the file.
+    """Return the spacing of each axis relative to X, from the option or from the file.
 
     Seconds and micrometers cannot be compared: only the user can give a spacing along time.
     """

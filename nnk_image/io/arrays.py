@@ -119,7 +119,10 @@ def version_of(array: Any) -> list[Any] | None:
 
 
 def stored_at(array: Any) -> str | None:
-    """Return where a zarr or HDF5 array, or that of a `FileArray`, is stored; None for others."""
+    """Return the storage location of a zarr or HDF5 array, or of the array behind a `FileArray`.
+
+    It is None for others.
+    """
     array = array._array if isinstance(array, FileArray) else array
     if hasattr(array, "store_path"):  # of zarr
         return os.path.realpath(str(array.store_path).removeprefix("file://"))
@@ -197,7 +200,7 @@ def write(array: Any, slices: Slices, values: npt.NDArray[Any]) -> None:
 
 
 def _first_array(found: Any, about: Mapping[str, Any] = MappingProxyType({})) -> tuple[Any, Any]:
-    """Return an array, or that of the first level of a pyramid; and attributes of its group."""
+    """Return an array, or the first level of a pyramid, and its group's attributes."""
     if hasattr(found, "dtype"):
         return found, about
     if "0" not in found:

@@ -275,7 +275,7 @@ def _format_for(path: str | os.PathLike[str]) -> str:
 
 
 def copied(path: Path, target: Path, metadata: Metadata) -> bool:
-    """Copy a file if its format is that of the target's extension; return whether it was copied."""
+    """Copy a file unchanged if the target's extension denotes its format; return whether it did."""
     same = extension_of(target) == extension_of(path) or metadata.format == "JPEG"
     if not same or _FORMAT_OF.get(extension_of(target)) != metadata.format:
         return False

@@ -310,7 +310,10 @@ def _options(file: tifffile.TiffFile, page: Any, series: Any) -> dict[str, Any]:
 
 
 def _description(file: tifffile.TiffFile, series: Any) -> str:
-    """Return the description of the first page; that of OME is changed to list pages in order."""
+    """Return the description of the first page.
+
+    For OME-TIFF, its TiffData elements are replaced by one that lists the pages in order.
+    """
     text: str = file.pages.first.description
     if not file.is_ome:
         by_tifffile = text.lstrip(" \0").startswith(('{"shape', "shape=("))

@@ -156,7 +156,7 @@ class NeighborhoodModel:
         return solved
 
     def _sigma_for(self, given: Queries) -> Sigma:
-        """Return the width for some queries: that of the points, or their own where it is local."""
+        """Return the kernel width for queries: that of the points, or a local one."""
         if given.own and self._sigma is None:
             self._sigma = self._sigma_from(given)
         # Given candidate lists belong to these queries, so distances of the points are unknown.

@@ -18,7 +18,7 @@ SIDE = 8  # height and width of a block in pixels, as in JPEG
 FLAT = 1 / 3  # share of the blocks, the flattest, in which white noise and texture are measured
 _STEPS = 4, 2, 1  # possible distances of blocks in pixels; the first with enough blocks is used
 _ENOUGH_BLOCKS, _MOST_BLOCKS = 2_000, 17_000  # if there would be more, they are farther apart
-_FEWEST = 16  # least number of blocks that are selected, if there are so many
+_FEWEST = 16  # least number of blocks that are selected, if available
 _MOST_UNUSABLE, _RAISED_MOST_UNUSABLE, _LOW_QUANTILE = 0.05, 0.5, 0.1
 """Largest share of masked values and values clipped at white in a block. If less than a tenth of
 the blocks comply, it is raised until a tenth does, up to the second number. The first number is
@@ -27,7 +27,7 @@ also the largest share of pixels of constant areas, which show no noise; there i
 _MOST_DARK = 0.6  # largest share of values clipped at black in a block, in any channel
 _MOST_CLIPPED, _LEAST_VARIANCE = 0.75, 0.15
 """Largest share of such values in a block of paper around text, and the share of its
-variance that normal noise retains where so much of it is clipped."""
+variance that normal noise retains where that share is clipped."""
 
 _MOST_AWAY = 0.2
 """Largest share of a drawing's pixels outside constant areas that are over `SIDE` pixels away from
@@ -151,8 +151,8 @@ def bins_by_brightness(coefficients, brightness, clipped, halvings):
 
     It is halved while it spans more than half of the contrast: a few bright objects on a dark
     ground, as in a microscope, need a bin of their own. Bins of noise that is `clipped` at black
-    are joined if their means hardly differ but for noise: because it is skewed, it varies more in
-    blocks that seem brighter. `brightness` was halved in size, as a mean, so many times.
+    are joined if their means hardly differ, apart from noise: because it is skewed, it varies more
+    in blocks that seem brighter. `brightness` has been averaged down `halvings` times.
     """
     order = np.argsort(brightness, kind="stable")
     *bins, last = np.array_split(order, int(np.clip(len(order) // _PER_BIN, 1, _BINS)))

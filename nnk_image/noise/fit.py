@@ -42,8 +42,8 @@ _TEXT = 0.1  # similarity to two values at full size, from which that at half th
 _LEAST_CHROMA = 0.5  # least level of the color differences, relative to that of the luminance
 _MOST_RAISED = 100  # limit of the factor that raises their variances: they are 0 in gray pictures
 _LEAST_FACTOR = 0.1  # least level at any brightness, relative to the typical one
-_FAR_BELOW = 3.5  # standard deviations of read noise: 0.02 % of it is as far below the offset
-_STANDARD_ERRORS = 2  # a block is negative if its mean is so many standard errors below 0
+_FAR_BELOW = 3.5  # standard deviations of read noise; 0.02 % of it is this far below the offset
+_STANDARD_ERRORS = 2  # a block is negative if its mean is this many standard errors below 0
 
 
 def model_of(
@@ -219,7 +219,7 @@ def _limited(correlated: Floats, white: Floats, most: float) -> Floats:
 def _samples(scale: Scale, halvings: int) -> tuple[Floats, Floats, Floats]:
     """Return angular frequencies u and v, in the full-size image, and the (C, n) spectra there.
 
-    The scale is that of the image after so many `halvings`, 0 or 1.
+    The scale is that of the image averaged down `halvings` times, 0 or 1.
     """
     kept = np.full(len(U), True) if halvings == 0 else _COARSE
     u, v = (np.pi * i[kept] / (SIDE * 2**halvings) for i in (U, V))

@@ -42,7 +42,7 @@ _LOG_EXCESS = 0.6  # excess of the log energy above that, at which a block count
 
 
 def noise_of_levels(image: Image, rician: bool, uneven: bool) -> NoiseModel:
-    """Estimate white noise, or that of magnitudes; if `uneven`, its level changes in space."""
+    """Estimate white or magnitude noise; if `uneven`, its level varies across the image."""
     if rician:
         check_magnitudes(image)
     none = NoiseModel([0.0] * image.channels, rician=rician)
@@ -109,7 +109,10 @@ class Blocks:
         return cls(energies, means, places, grid, sizes, exponent)
 
     def of_cells(self, values: Floats) -> Floats:
-        """Interpolate at blocks: with one value a cell, those on its quiet side would seem flat."""
+        """Interpolate cell values at the blocks.
+
+        With one value per cell, blocks on its quieter side would look flat.
+        """
         return map_coordinates(values.reshape(self.grid), self.places, order=1, mode="nearest")
 
 

@@ -56,7 +56,7 @@ class Magnitudes:
         return np.interp(signal, self._signals, self._variances)
 
     def signal_of_mean(self, mean: Floats) -> Floats:
-        """Return the signal whose magnitudes have this mean, 0 for a mean below that of noise."""
+        """Return the signal with this mean magnitude; 0 for means below that of pure noise."""
         return _interpolate(mean, self._means, self._signals)
 
     def forward(self, z: Floats) -> Floats:

@@ -21,12 +21,12 @@ _LEAST_ROWS = 32  # rows, or columns, that an estimate needs
 _LEAST_PIXELS = 16  # of a row that an estimate needs: the median of a few dots is one of them
 _FARTHEST, _MOST_CORRELATION = 20, 5.0
 """Limit of the correlation of row differences 2 to 20 rows apart, times the root of their number.
-For independent offsets it is 0, but for chance. In interlaced video and lines of text it is larger.
-"""
+For independent offsets it is 0 apart from random error. In interlaced video and lines of text it is
+larger."""
 
 _SPREAD_PIXELS = 2**18  # about how many of a channel show the spread of the differences
 
-_CERTAIN = 4.0  # least variance of offsets and white noise, relative to that of white noise alone
+_CERTAIN = 4.0  # least ratio of total to white-noise variance at which offsets are accepted
 _MOST_OFFSETS = 2.0
 """Standard deviation of estimated offsets, relative to their level, from which they belong to the
 picture, such as lines of text. It is 0.6 to 1.2 for noise."""

@@ -31,7 +31,7 @@ class StandardNoise:
 
     @classmethod
     def of(cls, noise: NoiseModel, channels, axes: int):
-        """Return the noise of an image with so many spatial axes, standardized by `noise`.
+        """Return the noise of an image with `axes` spatial axes, standardized by `noise`.
 
         `noise` has one value per channel, and `levels` instead of a curve. `channels` are the
         numbers of the channels that were standardized, and then become opponent channels.

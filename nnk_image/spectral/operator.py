@@ -57,7 +57,7 @@ class LaplacianOperator:
 
     @classmethod
     def of_graph(cls, graph, kind, dtype, executor, tau=None):
-        """Set up the Laplacian of any graph; a `dtype` of None is that of the weights."""
+        """Set up the Laplacian of any graph; `dtype` None means the type of the weights."""
         check_choice("laplacian", kind, KINDS)
         if tau is not None:
             tau = check_number("tau", tau, "regularization, in units of the degrees")
