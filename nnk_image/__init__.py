@@ -31,7 +31,7 @@ if _PathFinder.find_spec("nnk_image._core", __path__) is None:
 
 import lazy_loader as _lazy  # noqa: E402  # after the check: it may not be installed either
 
-from nnk_image.base.extras import needing as _needing  # noqa: E402
+from nnk_image.base.extras import requires_extra as _requires_extra  # noqa: E402
 
 _load, _, __all__ = _lazy.attach_stub(__name__, __file__)
 _NAMES_THAT_NEED = {
@@ -46,7 +46,7 @@ for _package, _names in _NAMES_THAT_NEED.items():
 
 def __getattr__(name):
     if name in _NAMES_THAT_NEED["sklearn"].split():
-        with _needing("the estimators need scikit-learn, 1.6 or newer", "neighbors"):
+        with _requires_extra("the estimators need scikit-learn, 1.6 or newer", "neighbors"):
             return _load(name)
     if name != "__version__":
         return _load(name)

@@ -189,8 +189,8 @@ def _check_target(target: Any, image: Any) -> None:
         raise TypeError(f"target must hold real numbers, not {target.dtype}")
     in_memory = isinstance(target, np.ndarray) and isinstance(image, np.ndarray)
     shared = target is image or (in_memory and np.may_share_memory(image, target))
-    place = arrays.stored_at(target)
-    stored = place is not None and place == arrays.stored_at(image)
+    place = arrays.storage_location(target)
+    stored = place is not None and place == arrays.storage_location(image)
     if shared or stored or _maps_the_file_of(image, target):
         raise ValueError("target and source share memory, but tiles read parts of other tiles")
     if isinstance(target, np.ndarray) and not target.flags.writeable:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def needing(what: str, extra: str) -> Iterator[None]:
+def requires_extra(what: str, extra: str) -> Iterator[None]:
     """Name the extra that installs what is imported inside, if it is missing."""
     try:
         yield

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import working_dtype
-from nnk_image.base.extras import needing
+from nnk_image.base.extras import requires_extra
 from nnk_image.base.image import Image, check_image, spatial_shape
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.reach import Slices
 
-with needing("images in tiles need dask", "tiled"):
+with requires_extra("images in tiles need dask", "tiled"):
     import dask.array as da
     import dask.callbacks
     from dask.delayed import delayed

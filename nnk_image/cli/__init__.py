@@ -18,7 +18,7 @@ import nnk_image
 from nnk_image import _core
 from nnk_image.base.parallel import resolve_n_jobs
 from nnk_image.cli import compaction, demo, denoise, graph, noise
-from nnk_image.cli.common import FAILURES, complain, one_line, plain_warnings
+from nnk_image.cli.common import FAILURES, one_line, plain_warnings, print_error
 
 EPILOG = """examples:
   nnk-image demo
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Without this the interpreter would try to write, and fail, once more when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not (status or isinstance(error, BrokenPipeError)):
-            complain(f"standard output: {error.strerror}")
+            print_error(f"standard output: {error.strerror}")
         return status or 1
     return status
 
@@ -56,12 +56,12 @@ def _run(arguments: Sequence[str] | None) -> int:
     except SystemExit as stop:  # argparse has printed help, the version or wrong usage
         return int(stop.code or 0)
     except KeyboardInterrupt:
-        complain("interrupted; nothing was half written")
+        print_error("interrupted; nothing was half written")
         return 130
     except BrokenPipeError:  # nobody reads our output
         return 1
     except FAILURES as error:
-        complain(one_line(error))
+        print_error(one_line(error))
         return 1
 
 

@@ -68,7 +68,7 @@ def add_overwrite(command: Any) -> None:
     command.add_argument("--overwrite", action="store_true", help=text)
 
 
-def complain(message: object) -> None:
+def print_error(message: object) -> None:
     """Print a message as one line on stderr."""
     if sys.stderr is not None:
         print("nnk-image: " + " ".join(str(message).split()), file=sys.stderr)
@@ -79,7 +79,7 @@ def plain_warnings(path: Path | None = None) -> Iterator[None]:
     """Print each warning as one line on stderr, with the file that it is about, if any."""
     about = "warning: " if path is None else f"warning: {path}: "
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_: complain(f"{about}{message}")
+        warnings.showwarning = lambda message, *_: print_error(f"{about}{message}")
         yield
 
 
@@ -107,7 +107,7 @@ def for_each(paths: Sequence[Path], work: Callable[[Path], Report]) -> list[Repo
             text = text if isinstance(error, ImageFileError) else f"{path}: {text}"
             if len(paths) == 1:
                 raise ImageFileError(text) from error
-            complain(text)
+            print_error(text)
             reports.append({"input": str(path), "error": text})
     return reports
 

@@ -145,7 +145,7 @@ def _denoise_file(
         reason = "found no noise to remove; if you see noise, give its level with --sigma"
         if noise is not None:
             reason = f"the given noise, {levels[0]:.2g} in the units of the file, changes no value"
-        common.complain(f"{path}: the image is unchanged: {reason}")
+        common.print_error(f"{path}: the image is unchanged: {reason}")
     sources.write_map(files["map"], source, models)
     texts = [common.level_text(model, *r) for model, r in zip(models, limits, strict=True)]
     what = f"{texts[0]} ({'estimated' if noise is None else 'given'})"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from nnk_image.base.atomic import ImageFileError, check_output
-from nnk_image.cli.common import Report, complain, for_each
+from nnk_image.cli.common import Report, for_each, print_error
 from nnk_image.io.files import READABLE, extension_of
 
 PLOTS = (".png", ".pdf", ".svg")
@@ -41,7 +41,7 @@ def for_each_image(
         number, outputs = len(found), targets["output"]
         found = [path for path in found if not outputs[path].exists()]
         if len(found) < number:
-            complain(f"{number - len(found)} of {number} results exist: skipped")
+            print_error(f"{number - len(found)} of {number} results exist: skipped")
     by_option = {name: [pairs.get(path) for path in found] for name, pairs in targets.items()}
     planned = {path for paths in by_option.values() for path in paths if path is not None}
     planned -= set(map(Path, results))  # a file that is named itself needs an existing folder
@@ -112,7 +112,7 @@ def _images_in(folder: Path, recursive: bool, results: Sequence[Path]) -> list[P
     if others:
         names = ", ".join(str(p.relative_to(folder)) for p in others[:5])
         more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-        complain(f"{folder}: skipped, because they are not images: {names}{more}")
+        print_error(f"{folder}: skipped, because they are not images: {names}{more}")
     return files
 
 
@@ -120,7 +120,7 @@ def _inside(folder: Path) -> Iterator[Path]:
     """Yield the files in a folder at any depth; say on stderr which folders cannot be read."""
 
     def skip(error: OSError) -> None:
-        complain(f"{error.filename}: skipped, because it cannot be read: {error.strerror}")
+        print_error(f"{error.filename}: skipped, because it cannot be read: {error.strerror}")
 
     for above, _, names in os.walk(folder, onerror=skip):
         yield from (Path(above, name) for name in names)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, triu
 
-from nnk_image.base.extras import needing
+from nnk_image.base.extras import requires_extra
 from nnk_image.base.image import Array
 from nnk_image.graph import laplacian
 from nnk_image.graph.files import check_edges, read_graph, write_graph
@@ -195,7 +195,7 @@ class ImageGraph:
         Nodes are numbered as in `adjacency`; each edge has the attribute 'weight', a float. In a
         DiGraph, edges lead from a pixel to those it chose. ImportError if networkx is missing.
         """
-        with needing("to_networkx needs networkx", "networkx"):
+        with requires_extra("to_networkx needs networkx", "networkx"):
             import networkx
         if self.directed:
             return networkx.from_scipy_sparse_array(self.adjacency, create_using=networkx.DiGraph)

@@ -14,11 +14,11 @@ import numpy.typing as npt
 import tifffile
 
 from nnk_image.base.atomic import ImageFileError
-from nnk_image.base.extras import needing
+from nnk_image.base.extras import requires_extra
 from nnk_image.base.reach import Slices
 from nnk_image.io import metadata as meta
 from nnk_image.io import tiff
-from nnk_image.io.files import damaged, one_line
+from nnk_image.io.files import damaged_file_error, one_line
 from nnk_image.io.metadata import Lengths, Metadata
 
 _MOST_CHUNK = 1024  # pixels along a side of a chunk of a zarr array
@@ -55,7 +55,7 @@ class FileArray:
         except MemoryError:
             raise
         except Exception as error:  # decoders fail in many ways on damaged bytes
-            raise damaged(self.path, error) from error
+            raise damaged_file_error(self.path, error) from error
 
 
 @contextmanager
@@ -79,10 +79,10 @@ def open_source(source: Any, given: str | None = None, named: bool = False) -> I
                 array, about = _first_array(_zarr().open(path, mode="r"))
                 axes, lengths = _ome_axes(about)
             elif suffix in (".tif", ".tiff"):
-                with tiff.gathered_complaints() as complaints:
+                with tiff.captured_errors() as errors:
                     file = stack.enter_context(tifffile.TiffFile(path))
                     level = tiff.checked_series(file)[0][0].levels[0]
-                tiff.check_complaints(complaints)
+                tiff.check_errors(errors)
                 tiff.check_in_parts(level.keyframe)
                 axes, lengths = tiff.axes_of(level, given)[0], tiff.lengths_of(file, level.keyframe)
                 zarr = _zarr()  # tifffile needs it too, but does not name the extra
@@ -118,7 +118,7 @@ def version_of(array: Any) -> list[Any] | None:
     return None
 
 
-def stored_at(array: Any) -> str | None:
+def storage_location(array: Any) -> str | None:
     """Return the storage location of a zarr or HDF5 array, or of the array behind a `FileArray`.
 
     It is None for others.
@@ -223,6 +223,6 @@ def _ome_axes(attributes: Mapping[str, Any]) -> tuple[str, Lengths]:
 
 
 def _zarr() -> Any:
-    with needing("this needs zarr", "tiled"):
+    with requires_extra("this needs zarr", "tiled"):
         import zarr
     return zarr

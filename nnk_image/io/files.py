@@ -114,7 +114,7 @@ def read(
         except UserWarning:  # a warning of this package that the caller has made an error
             raise
         except Exception as error:  # decoders fail in many ways on damaged bytes
-            raise damaged(path, error) from error
+            raise damaged_file_error(path, error) from error
 
 
 def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
@@ -127,7 +127,7 @@ def _opened(path: str | os.PathLike[str]) -> IO[bytes]:
         raise ImageFileError(f"{path}: {problem}") from error
 
 
-def damaged(path: str | os.PathLike[str], error: Exception) -> ImageFileError:
+def damaged_file_error(path: str | os.PathLike[str], error: Exception) -> ImageFileError:
     """Return the error to raise for a file that a decoder could not read."""
     problem = f"is damaged or truncated ({one_line(error)}); fetch or export the file again"
     return ImageFileError(f"{path}: {problem}")

@@ -14,7 +14,7 @@ import numpy as np
 from PIL import ExifTags, Image, PngImagePlugin
 
 from nnk_image.base.checks import warn
-from nnk_image.base.extras import needing
+from nnk_image.base.extras import requires_extra
 from nnk_image.io import metadata as meta
 from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save
 
@@ -44,7 +44,7 @@ def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metad
         warnings.filterwarnings("ignore", module=r"PIL\.")  # about damaged files
         Image.init()
         if kind == "HEIF":
-            with needing("is HEIF; convert it to PNG, or install pillow-heif", "heif"):
+            with requires_extra("is HEIF; convert it to PNG, or install pillow-heif", "heif"):
                 from pillow_heif import register_heif_opener
             register_heif_opener()
         if kind not in Image.OPEN:
@@ -144,7 +144,9 @@ def without_what_is_lost(metadata: Metadata, kind: str) -> tuple[Metadata, str]:
 
 
 def _imagecodecs() -> Any:
-    with needing("PNG of 16 bits in color or with alpha, unlike TIFF, needs imagecodecs", "codecs"):
+    with requires_extra(
+        "PNG of 16 bits in color or with alpha, unlike TIFF, needs imagecodecs", "codecs"
+    ):
         import imagecodecs
     return imagecodecs
 

@@ -53,7 +53,7 @@ class Original(NamedTuple):
 
 def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels, Metadata]:
     """Read all pages, thumbnails aside, as one array."""
-    with gathered_complaints() as complaints, tifffile.TiffFile(stream) as file:
+    with captured_errors() as errors, tifffile.TiffFile(stream) as file:
         page: Any = file.pages.first
         series, pages = checked_series(file)
         several = pages > 1 or not {*series[0].axes} <= {*"YXS"}
@@ -62,7 +62,7 @@ def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels
         small = small and page.size <= 3 * (Image.MAX_IMAGE_PIXELS or math.inf)
         small = small and page.compression in _BY_PILLOW
         small = small and not (file.is_bigtiff and file.byteorder == ">")  # unknown to Pillow
-        if small and not several and not described and not complaints:
+        if small and not several and not described and not errors:
             rgba = page.photometric == PHOTOMETRIC.RGB and page.samplesperpixel == 4
             untagged = rgba and not page.extrasamples  # old writers of RGBA
             if not untagged and not _is_labeled(page, EXTRASAMPLE.ASSOCALPHA):
@@ -76,7 +76,7 @@ def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels
             found = ", ".join(f"{'x'.join(map(str, s.shape))} {s.dtype}" for s in series[:3])
             raise FormatError(f"holds {len(series)} images ({found}); save each of them by itself")
         result = _array(file, series[0], limit, axes)
-        check_complaints(complaints)
+        check_errors(errors)
         return result
 
 
@@ -96,10 +96,10 @@ def checked_series(file: tifffile.TiffFile) -> tuple[list[Any], int]:
     return series, pages
 
 
-def check_complaints(complaints: list[str]) -> None:
+def check_errors(errors: list[str]) -> None:
     """Refuse a file if tifffile complains: a truncated stack must not be read as a shorter one."""
-    if complaints:
-        raise FormatError(f"is damaged or truncated ({complaints[0]}); fetch it again")
+    if errors:
+        raise FormatError(f"is damaged or truncated ({errors[0]}); fetch it again")
 
 
 def _count_pages(file: tifffile.TiffFile) -> int:
@@ -115,7 +115,7 @@ def _count_pages(file: tifffile.TiffFile) -> int:
 
 
 @contextmanager
-def gathered_complaints() -> Iterator[list[str]]:
+def captured_errors() -> Iterator[list[str]]:
     """Gather tifffile's log messages about damage, which would otherwise go to standard error."""
     texts: list[str] = []
     thread, logger = threading.get_ident(), logging.getLogger("tifffile")

@@ -6,7 +6,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from nnk_image.base.extras import needing
+from nnk_image.base.extras import requires_extra
 from nnk_image.io import metadata as meta
 from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save
 
@@ -39,7 +39,7 @@ def npy_writer(array: Pixels, *_: Any) -> Save:
 
 
 def _nibabel() -> Any:
-    with needing("NIfTI needs nibabel", "nifti"):
+    with requires_extra("NIfTI needs nibabel", "nifti"):
         import nibabel
     return nibabel
 

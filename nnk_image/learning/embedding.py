@@ -11,7 +11,7 @@ from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
 from nnk_image.learning.harmonic import factorized
 from nnk_image.learning.inputs import Weights, check_weights
-from nnk_image.spectral.spectrum import with_signs
+from nnk_image.spectral.spectrum import with_fixed_signs
 
 _DENSE = 600  # up to this number of points a dense solver is fastest
 _SHIFT = 1e-9  # of the largest diagonal entry; is added to the diagonal to make it invertible
@@ -82,7 +82,7 @@ def lle_embedding(weights: Weights, n_components: int = 2) -> Array:
             "distinguish the parts; use more candidates, or embed each part by itself"
         )
     residual = eye_array(n, format="csr") - diags_array(1 / total) @ matrix
-    return with_signs(_smallest(csr_array(residual.T @ residual), n_components))
+    return with_fixed_signs(_smallest(csr_array(residual.T @ residual), n_components))
 
 
 def _smallest(matrix: csr_array, k: int) -> Array:

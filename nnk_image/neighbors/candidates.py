@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 
 from nnk_image.base import memory
 from nnk_image.base.checks import plain_array, ready_for_c
-from nnk_image.base.extras import needing
+from nnk_image.base.extras import requires_extra
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors.features import middle_of
@@ -227,7 +227,7 @@ def _largest(similarity: Array, n: int) -> NDArray[np.intp]:
 
 
 def _all_pairs(points: Array, n_jobs: int | None) -> Any:
-    with needing(
+    with requires_extra(
         f"candidates among points of more than {KD_TREE_FEATURES} features need scikit-learn, or "
         "neighbors=(indices, distances)",
         "neighbors",

@@ -16,7 +16,7 @@ from nnk_image.base.image import Floats, Image
 from nnk_image.noise.autocovariance import correlation_of
 from nnk_image.noise.blocks import SIDE, U, V
 from nnk_image.noise.brightness import CHANGE, Line
-from nnk_image.noise.given import MANY, many_below_offset
+from nnk_image.noise.given import OUTLIER_SHARE, many_below_offset
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel
 from nnk_image.noise.scale import Scale, between, cosines
 from nnk_image.noise.trust import two_values
@@ -126,7 +126,7 @@ def _poisson(line: Line, model: NoiseModel, image: Image) -> NoiseModel:
         return float(half * np.sqrt(slope * max((offset - zero) / half, 0)))
 
     def explains(offset: float) -> bool:
-        return bool(np.mean(values < offset - _FAR_BELOW * read(offset)) <= MANY)
+        return bool(np.mean(values < offset - _FAR_BELOW * read(offset)) <= OUTLIER_SHARE)
 
     darkest = _darkest_block(image)
     if darkest < -_STANDARD_ERRORS * read(0.0) / SIDE:

@@ -7,7 +7,7 @@ import numpy as np
 from nnk_image.base.image import Image
 from nnk_image.noise.model import PER_CHANNEL, NoiseModel, PerChannel
 
-MANY, _FAR = 0.001, 5.0  # share of pixels that is many, and how many noise levels are far
+OUTLIER_SHARE, _OUTLIER_LEVELS = 0.001, 5.0  # share of pixels, and their distance in noise levels
 
 
 def given_noise(sigma: PerChannel | NoiseModel, image: Image) -> NoiseModel:
@@ -72,7 +72,7 @@ def many_below_offset(noise: NoiseModel, image: Image) -> bool:
     gain, read, offset = (np.array(v) for v in (noise.gain, noise.sigma, noise.offset))
     with np.errstate(over="ignore"):
         level = np.sqrt(gain * np.maximum(image.center - offset, 0) + read**2)
-    below = np.quantile(some, MANY, axis=0) < offset - _FAR * level
+    below = np.quantile(some, OUTLIER_SHARE, axis=0) < offset - _OUTLIER_LEVELS * level
     return bool(np.any(below & (gain > 0)))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.extras import needing
+from nnk_image.base.extras import requires_extra
 from nnk_image.base.image import Array
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ COLORS = {"bilateral": "tab:blue", "nnk": "tab:red", "dct": "tab:gray", "klt": "
 
 def new_figure(**options: Any) -> Figure:
     """Return a new figure that is independent of pyplot, for programs that save plots."""
-    with needing("plots need matplotlib", "plot"):
+    with requires_extra("plots need matplotlib", "plot"):
         from matplotlib.figure import Figure
     return Figure(layout="constrained", **options)
 
 
 def _pyplot() -> Any:
-    with needing("plots need matplotlib", "plot"):
+    with requires_extra("plots need matplotlib", "plot"):
         import matplotlib.pyplot as plt
     return plt
 

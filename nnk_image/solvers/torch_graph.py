@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice
-from nnk_image.base.extras import needing
+from nnk_image.base.extras import requires_extra
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.solvers.problem import Graph
@@ -57,7 +57,7 @@ class TorchGraph:
     def __init__(
         self, graph: Graph, laplacian: str = "combinatorial", *, n_jobs: int | None = None
     ) -> None:
-        with needing("TorchGraph needs PyTorch", "torch"):
+        with requires_extra("TorchGraph needs PyTorch", "torch"):
             import torch
         check_choice("laplacian", laplacian, ("combinatorial", "normalized"))
         self._graph, self._n_jobs = graph, n_jobs

@@ -10,7 +10,7 @@ from nnk_image.base.geometry import as_blocks
 from nnk_image.base.parallel import RowExecutor, one_blas_thread
 from nnk_image.graph.laplacian import check_symmetric
 from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.spectral.spectrum import with_signs
+from nnk_image.spectral.spectrum import with_fixed_signs
 
 BLOCK_SIZES = 2, 64
 """Smallest and largest side of a block in pixels."""
@@ -110,7 +110,7 @@ def block_gft(
             for column, block in enumerate(numbers):
                 weights = strip[block][:, block].toarray() + grid
                 vectors = np.linalg.eigh(np.diag(weights.sum(axis=1)) - weights)[1]
-                vectors = with_signs(vectors)
+                vectors = with_fixed_signs(vectors)
                 result[row, column] = (vectors if inverse else vectors.T) @ signal[row, column]
 
     with RowExecutor(n_jobs) as executor, one_blas_thread:

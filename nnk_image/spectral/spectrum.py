@@ -106,7 +106,7 @@ def lanczos(multiply, start):
     return float(values[-1]), float(beta * abs(vectors[-1, -1]))
 
 
-def with_signs(vectors):
+def with_fixed_signs(vectors):
     """Return columns with signs that make the first of the entries of largest size positive.
 
     Rounding hardly ever changes these signs, unlike that of a sum, which is 0 for many columns.
