@@ -185,12 +185,12 @@ def _denoise_in_place(
         for number, (_, pixels) in enumerate(source.parts):
             part = pixels.astype(np.float32) if as_float else pixels
             progress = progress_of_part(show, number, len(source.places))
-            own = _noise_of_part(noise, source, source.places[number])
-            result, found = _denoised(part, source, own, options, progress)
+            part_noise = _noise_of_part(noise, source, source.places[number])
+            result, model = _denoised(part, source, part_noise, options, progress)
             samples = to_samples(result, dtype)
             changed = changed or not np.array_equal(samples, pixels, equal_nan=True)
             pixels[...] = samples
-            models.append(found)
+            models.append(model)
     return models, changed
 
 

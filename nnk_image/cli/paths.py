@@ -32,29 +32,29 @@ def for_each_image(
     """
     given = vars(options)
     results = [given[name] for name in formats if given[name] is not None]
-    found = image_paths(options.images, options.recursive, results)
+    images = image_paths(options.images, options.recursive, results)
     targets = {
-        name: paired_outputs(found, options.images, given[name], extensions)
+        name: paired_outputs(images, options.images, given[name], extensions)
         for name, extensions in formats.items()
     }
     if given.get("no_clobber"):
-        number, outputs = len(found), targets["output"]
-        found = [path for path in found if not outputs[path].exists()]
-        if len(found) < number:
-            print_error(f"{number - len(found)} of {number} results exist: skipped")
-    by_option = {name: [pairs.get(path) for path in found] for name, pairs in targets.items()}
+        number, outputs = len(images), targets["output"]
+        images = [path for path in images if not outputs[path].exists()]
+        if len(images) < number:
+            print_error(f"{number - len(images)} of {number} results exist: skipped")
+    by_option = {name: [pairs.get(path) for path in images] for name, pairs in targets.items()}
     planned = {path for paths in by_option.values() for path in paths if path is not None}
     planned -= set(map(Path, results))  # a file that is named itself needs an existing folder
     folders = {path.parent for path in planned if not path.parent.exists()}
     by_option["json"] = [given.get("json")]
-    check_targets(found, options.overwrite, by_option, formats, folders)
+    check_targets(images, options.overwrite, by_option, formats, folders)
     for folder in folders:  # only now, so that a refused call leaves none behind
         folder.mkdir(parents=True, exist_ok=True)
 
     def work_on(path: Path) -> Report:
         return work(path, {name: pairs.get(path) for name, pairs in targets.items()}, options)
 
-    return for_each(found, work_on)
+    return for_each(images, work_on)
 
 
 def image_paths(
@@ -67,12 +67,12 @@ def image_paths(
     Arguments are files; folders, which stand for the images in them, sorted by name, at any depth
     if `recursive`; or patterns. Folders of `results` inside a folder are skipped.
     """
-    found: list[Path] = []
+    images: list[Path] = []
     for argument in arguments:
-        found += _expand(os.fspath(argument), recursive, [_real(name) for name in results])
-    if not found:
+        images += _expand(os.fspath(argument), recursive, [_real(name) for name in results])
+    if not images:
         raise ImageFileError("no image given; name a file, a folder or a pattern like '*.png'")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(images))
 
 
 def _expand(argument: str, recursive: bool, results: Sequence[Path]) -> list[Path]:

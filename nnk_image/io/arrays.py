@@ -199,15 +199,15 @@ def write(array: Any, slices: Slices, values: npt.NDArray[Any]) -> None:
         ) from error
 
 
-def _first_array(found: Any, about: Mapping[str, Any] = MappingProxyType({})) -> tuple[Any, Any]:
+def _first_array(opened: Any, about: Mapping[str, Any] = MappingProxyType({})) -> tuple[Any, Any]:
     """Return an array, or the first level of a pyramid, and its group's attributes."""
-    if hasattr(found, "dtype"):
-        return found, about
-    if "0" not in found:
+    if hasattr(opened, "dtype"):
+        return opened, about
+    if "0" not in opened:
         raise ValueError(
-            f"it is a group without an array '0'; open one of {sorted(found)} by zarr, and pass it"
+            f"it is a group without an array '0'; open one of {sorted(opened)} by zarr, and pass it"
         )
-    return _first_array(found["0"], found.attrs)
+    return _first_array(opened["0"], opened.attrs)
 
 
 def _ome_axes(attributes: Mapping[str, Any]) -> tuple[str, Lengths]:

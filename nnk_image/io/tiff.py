@@ -73,8 +73,8 @@ def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels
             turned = page.tags.valueof("Orientation", default=1) in range(5, 9)
             return pixels, replace(about, dpi=dpi[::-1] if dpi and turned else dpi)
         if several and len(series) > 1:
-            found = ", ".join(f"{'x'.join(map(str, s.shape))} {s.dtype}" for s in series[:3])
-            raise FormatError(f"holds {len(series)} images ({found}); save each of them by itself")
+            sizes = ", ".join(f"{'x'.join(map(str, s.shape))} {s.dtype}" for s in series[:3])
+            raise FormatError(f"holds {len(series)} images ({sizes}); save each of them by itself")
         result = _array(file, series[0], limit, axes)
         check_errors(errors)
         return result

@@ -99,9 +99,9 @@ n_jobs : optional
         new = np.flatnonzero(known < 0)
         if len(new) == 0:
             return self.graph_[known]
-        found = self._model.neighborhoods(queries[new]).to_csr()
+        links = self._model.neighborhoods(queries[new]).to_csr()
         known[new] = self.n_samples_fit_ + np.arange(len(new))
-        return csr_array(vstack([self.graph_, found]))[known]
+        return csr_array(vstack([self.graph_, links]))[known]
 
     def fit_transform(self, X: npt.ArrayLike, y: Any = None) -> csr_array:
         """Compute the graph of points X as `fit` does, and return a copy of it."""

@@ -119,9 +119,9 @@ def coefficients_of_blocks(channels, brightness, usable, constant, dark):
     unusable, dark = unusable[row, column], dark[:, row, column]
     weakened = (dark > 0) & (unusable <= _MOST_UNUSABLE)  # not if clipped at white too
     if weakened.any():
-        own, (deviations, _) = windows[weakened], clipped_normal(dark[weakened])
-        means = own.mean(axis=(1, 2), keepdims=True)
-        windows[weakened] = means + (own - means) / deviations[:, None, None]
+        weak, (deviations, _) = windows[weakened], clipped_normal(dark[weakened])
+        means = weak.mean(axis=(1, 2), keepdims=True)
+        windows[weakened] = means + (weak - means) / deviations[:, None, None]
     blocks = np.tensordot(windows, cosine_matrix(len(channels)), (0, 1)).transpose(0, 3, 1, 2)
     kept = _least_clipped(unusable, blocks[:, 0])
     blocks, row, column = blocks[kept], row[kept], column[kept]
@@ -163,11 +163,11 @@ def bins_by_brightness(coefficients, brightness, clipped, halvings):
     low = (coefficients[:, 0, U + V < 5] ** 2).mean(axis=1)
     least = _LEAST_WIDTH * np.sqrt(np.median(low) / coefficients.shape[1]) / (SIDE * 2**halvings)
     joined = []
-    for own in (*bins, last):
-        distance = brightness[own].mean() - brightness[joined[-1]].mean() if joined else np.inf
-        if distance < least and clipped[own].mean() > CLIPPED:
-            own = np.concatenate([joined.pop(), own])
-        joined.append(own)
+    for members in (*bins, last):
+        distance = brightness[members].mean() - brightness[joined[-1]].mean() if joined else np.inf
+        if distance < least and clipped[members].mean() > CLIPPED:
+            members = np.concatenate([joined.pop(), members])
+        joined.append(members)
     return joined
 
 
@@ -185,7 +185,7 @@ def flattest_in_bins(energies, bins, share):
     `energies` are those of the `PARTS`.
     """
     others = energies[::-1]
-    return [[own[flattest(energy[own], share)] for own in bins] for energy in others]
+    return [[members[flattest(energy[members], share)] for members in bins] for energy in others]
 
 
 def flattest(energies, share):

@@ -197,8 +197,8 @@ def _correlated_part(scales: list[Scale], white: Floats, factor: float) -> Float
     fit = np.linalg.pinv(basis * weights[:, None]) * weights
     around = 2 * np.pi * np.fft.fftfreq(2 * size)
     everywhere = cosines(*np.meshgrid(around, around, indexing="ij"))
-    for own, spectrum, covariance in zip(white, np.hstack(spectra), covariances, strict=True):
-        beyond = factor * np.maximum(spectrum - own, _LEAST_SHARE * spectrum + 1e-15)
+    for floor, spectrum, covariance in zip(white, np.hstack(spectra), covariances, strict=True):
+        beyond = factor * np.maximum(spectrum - floor, _LEAST_SHARE * spectrum + 1e-15)
         smooth = np.exp(np.minimum(everywhere @ (fit @ np.log(beyond)), np.log(1.2 * beyond.max())))
         covariance[:] = np.roll(np.fft.ifft2(smooth).real, _REACH, (0, 1))[:size, :size]
     return covariances

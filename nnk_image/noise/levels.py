@@ -103,8 +103,8 @@ class Blocks:
                 kept = _usable(values, valid, np.ldexp(image.low, -exponent))
                 values = values[kept]
                 means = values.mean(axis=tuple(range(1, values.ndim)))
-                own = places[:, number].reshape(len(shape), -1)[:, kept]
-                parts.append((_energies(values), means, own))
+                centers = places[:, number].reshape(len(shape), -1)[:, kept]
+                parts.append((_energies(values), means, centers))
         energies, means, places = (np.concatenate(p, axis=-1) for p in zip(*parts, strict=True))
         return cls(energies, means, places, grid, sizes, exponent)
 

@@ -89,5 +89,5 @@ def _moments(probability: Floats, values: Floats) -> tuple[Floats, Floats]:
 def _interpolate(x: Floats, known: Floats, values: Floats) -> Floats:
     """Interpolate in a table; beyond its end, where noise is Gaussian, the slope is 1."""
     x = np.asarray(x)
-    found = np.interp(x, known, values) + np.maximum(x - known[-1], 0)
-    return found.astype(x.dtype, copy=False)
+    result = np.interp(x, known, values) + np.maximum(x - known[-1], 0)
+    return result.astype(x.dtype, copy=False)

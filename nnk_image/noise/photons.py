@@ -80,7 +80,7 @@ def _ratios(counts: Floats, valid: Bools, kernel: npt.NDArray[np.int_]) -> Float
     squares, sums = (as_blocks(term * complete, SIDE, SIDE).sum(axis=2).ravel() for term in terms)
     order = np.argsort(sums, kind="stable")
     groups = np.array_split(order[sums[order] > 0], _GROUPS)
-    found = np.array([(squares[own].sum(), sums[own].sum()) for own in groups])
-    known = found[found[:, 1] >= _FEWEST * np.sum(kernel**2)]
+    totals = np.array([(squares[group].sum(), sums[group].sum()) for group in groups])
+    known = totals[totals[:, 1] >= _FEWEST * np.sum(kernel**2)]
     ratios: Floats = known[:, 0] / known[:, 1]
     return ratios

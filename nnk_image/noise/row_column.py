@@ -127,9 +127,9 @@ def _row_differences(channels, valid):
         return medians, known, np.zeros(n)
     median = np.median if valid is None else np.nanmedian
     steps = steps[:, known]
-    medians[:, known] = own = median(steps, axis=2)
-    some = slice(None, None, 1 + len(own[0]) * width // _SPREAD_PIXELS)
-    spread = _TO_DEVIATION * median(np.abs(steps[..., some] - own[..., None]), axis=(1, 2))
+    medians[:, known] = middles = median(steps, axis=2)
+    some = slice(None, None, 1 + len(middles[0]) * width // _SPREAD_PIXELS)
+    spread = _TO_DEVIATION * median(np.abs(steps[..., some] - middles[..., None]), axis=(1, 2))
     return medians, known, np.pi / 2 * spread**2 / used[known].mean()
 
 
@@ -152,8 +152,8 @@ def _level(channels, valid):
     level = float(np.sqrt(-first - white))
     if level < LEAST_NOISE:  # rounding errors
         return 0.0
-    found = _offsets(channels, valid, level, most_step=np.inf)
-    return level if found.std(axis=1).max() < _MOST_OFFSETS * level else 0.0
+    offsets = _offsets(channels, valid, level, most_step=np.inf)
+    return level if offsets.std(axis=1).max() < _MOST_OFFSETS * level else 0.0
 
 
 def _offsets(channels, valid, sigma, most_step=_MOST_STEP):
@@ -166,7 +166,7 @@ def _offsets(channels, valid, sigma, most_step=_MOST_STEP):
     offsets = np.zeros(channels.shape[:2])
     if not known.any():
         return offsets
-    for own, steps in zip(offsets, medians, strict=True):
+    for channel_offsets, steps in zip(offsets, medians, strict=True):
         scale = _TO_DEVIATION * np.median(np.abs(steps[known]))
         usual = np.abs(steps) <= most_step * max(scale, np.sqrt(2) * sigma)
         change = max(scale**2 - 2 * sigma**2, _change(np.where(usual, steps, 0)))
@@ -174,7 +174,7 @@ def _offsets(channels, valid, sigma, most_step=_MOST_STEP):
         weights = np.where(known & usual, 1 / change, 0.0)
         diagonal = 1 / sigma**2 + np.append(weights, 0) + np.append(0, weights)
         sums = -np.diff(weights * steps, prepend=0, append=0)
-        own[:] = solveh_banded(np.stack([np.append(0, -weights), diagonal]), sums)
+        channel_offsets[:] = solveh_banded(np.stack([np.append(0, -weights), diagonal]), sums)
     return offsets - offsets.mean(axis=1, keepdims=True)
 
 

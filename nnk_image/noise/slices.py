@@ -37,15 +37,15 @@ def correlation_across_slices(image: Image) -> Floats | None:
     if blocks is None:
         return None
     by_frequency = np.concatenate([_correlations(blocks, part) for part in PARTS], axis=1)
-    *found, farthest = np.median(by_frequency, axis=1)
+    *nearer, farthest = np.median(by_frequency, axis=1)
     structure = max(0.0, farthest)  # its share of the variance
     if structure > _MOST_STRUCTURE:
         return None
-    side = np.minimum((np.array(found[1:]) - structure) / (1 - structure), _MOST_CORRELATION)
+    side = np.minimum((np.array(nearer[1:]) - structure) / (1 - structure), _MOST_CORRELATION)
     # Moving edges decay in proportion to the distance: this line, continued, is structure too.
-    moving = max(0.0, farthest + (SLAB - 2) * (found[-1] - farthest))
+    moving = max(0.0, farthest + (SLAB - 2) * (nearer[-1] - farthest))
     near, far = _LEAST_CORRELATIONS
-    if side[0] < near or found[1] - moving < near * (1 - moving):
+    if side[0] < near or nearer[1] - moving < near * (1 - moving):
         return None
     weak = np.flatnonzero(side < far)
     side = side[: weak[0]] if len(weak) else side
@@ -88,7 +88,7 @@ def _cut(slab: npt.NDArray[Any], step: int) -> npt.NDArray[Any]:
 def _correlations(blocks: Floats, part: npt.NDArray[np.bool_]) -> Floats:
     """Return the correlation of each slice with the first, (slices, frequencies of the part)."""
     flat = flattest((blocks[:, :, ~part] ** 2).mean(axis=(0, 2)), FLAT)  # in the other part
-    own = blocks[:, flat][:, :, part]
-    powers, products = (own**2).mean(axis=1), (own[:1] * own).mean(axis=1)
+    waves = blocks[:, flat][:, :, part]
+    powers, products = (waves**2).mean(axis=1), (waves[:1] * waves).mean(axis=1)
     result: Floats = products / np.maximum(np.sqrt(powers[0] * powers), 1e-24)
     return result

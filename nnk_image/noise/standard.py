@@ -53,10 +53,10 @@ class StandardNoise:
         opponent = None if np.array_equal(sigmas[:, None] * among, np.eye(number)) else matrix
         if correlation is None:
             return cls(None, variances, opponent)
-        own = [correlation] * number
+        covariances = [correlation] * number
         if noise.is_joint:
-            own = np.einsum("kc,kd,cdyx->kyx", matrix, matrix, correlation)
-        correlations = np.stack([regularized(c / middle(c)) for c in own])
+            covariances = np.einsum("kc,kd,cdyx->kyx", matrix, matrix, correlation)
+        correlations = np.stack([regularized(c / middle(c)) for c in covariances])
         others = (1,) * (axes + 1 - correlations.ndim)  # independent along further axes
         correlations = correlations.reshape(number, *others, *correlations.shape[1:])
         return cls(correlations, variances, opponent)

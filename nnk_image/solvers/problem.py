@@ -120,8 +120,8 @@ class Problem:
                     "start is the SolverInfo of another solver, or of another graph; for the same "
                     "graph, give the signal that the other solver returned"
                 )
-            found = [system.solve(*given) for given in zip(self.values, self.start, strict=True)]
-        signals, counts, errors, states = zip(*found, strict=True)
+            solved = [system.solve(*given) for given in zip(self.values, self.start, strict=True)]
+        signals, counts, errors, states = zip(*solved, strict=True)
         signal = self.scale * np.stack(signals, axis=-1).reshape(self.shape)
         signal = signal.astype(self.dtype, copy=False)
         error, scaled = max(errors), [self.scale * state for state in states]
