@@ -231,7 +231,7 @@ def _remove_estimated_noise(
         pixels = remove(noise)
         check = checked_residual(image, pixels, noise)
         # Texture was removed before, so `structure` would fail again: the kurtosis decides.
-        if is_noise(np.nan, check.kurtosis, check.amount, noise):
+        if is_noise(check._replace(structure=np.nan), noise):
             return noise, pixels
     if noise.curve is not None or any(noise.gain):
         noise, _ = estimated_noise(image, kind="white")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.fft import irfft2, rfft2
 
 from nnk_image.base.geometry import as_blocks
 from nnk_image.base.image import Array, Bools, Floats, Image, check_image, filled, spatial_shape
@@ -19,6 +20,10 @@ from nnk_image.noise.model import NoiseModel, PerChannel, deviations
 
 _MOST_STRUCTURE = 2.5  # `structure` above which texture was removed, not only noise
 _KURTOSIS = 2.1, 4.25  # values of `kurtosis` between which only noise was removed
+_MOST_PERIODICITY = 0.2
+"""Largest `periodicity` of noise. It is at most 0.1 in 550 results for noisy photographs and
+micrographs, real and simulated, of 256 x 256 pixels, and 0.4 to 0.7 for printed pictures."""
+
 _AMOUNT = 0.85, 1.2
 """Values of `amount` between which as much was removed as there is noise. A good filter removes a
 little less, and much less if the noise is weak; but of low counts, nearly all of it."""
@@ -31,7 +36,10 @@ _MOST_OF_BLOCK, _MOST_OF_CLIPPED = 16.0, 48.0
 """Kurtosis of a block, after and before it is corrected for clipping, above which an isolated pixel
 was removed, such as a hot one. That of a single pixel is 62."""
 
-_MOST_PIXELS = 1 << 18  # pixels of large images, evenly spread, of which `amount` is taken
+_MOST_PIXELS = (
+    1 << 18
+)  # approximate number of those from which `amount` and `periodicity` are taken
+_DISTANCES = 8, 24  # pixels, from and to which `periodicity` compares what was removed
 _LEAST_USABLE = 0.95  # share of a block's pixels that must be neither masked, clipped nor padding
 
 
@@ -41,6 +49,7 @@ class ResidualCheck(NamedTuple):
     structure: float
     kurtosis: float
     amount: float
+    periodicity: float
     is_noise: bool
 
 
@@ -56,7 +65,8 @@ def check_residual(
 
     As much noise is removed from structured as from flat areas of the same brightness, and its
     kurtosis is about 3, that of normal noise. That of small text, lines and dots is larger, and
-    that of patterns of two values is smaller.
+    that of patterns of two values is smaller. Patterns that repeat, as in print and fabric, are
+    correlated over longer distances than noise.
 
     Parameters
     ----------
@@ -92,12 +102,17 @@ def check_residual(
     amount : float
         Root mean square of ``image - denoised``, divided by that of the noise: about 1 or less if
         only noise was removed. NaN if `sigma` is not given, 0 or Rician noise, which has a mean.
+    periodicity : float
+        About 0 if only noise was removed: the largest correlation of ``image - denoised`` with
+        itself, displaced by up to 24 pixels along both axes, and by 8 or more along one of them; in
+        a large image, that of the middle. NaN if nothing was removed.
     is_noise : bool
-        Whether this may be noise alone. The amount must be at most 1.2. For correlated noise, and
-        if `sigma` is not given, `structure` must be at most 2.5 and `kurtosis` between 2.1 and
-        4.25. For uncorrelated noise, one of the two is enough. If the noise has a `gain`, any
-        kurtosis is accepted if the amount is at least 0.85, or `structure` is from 0.4 to 2.5. If
-        one of the two is NaN, the other one decides; if all numbers are NaN, nothing was checked.
+        Whether this may be noise alone. The amount must be at most 1.2, and the periodicity at most
+        0.2. For correlated noise, and if `sigma` is not given, `structure` must be at most 2.5 and
+        `kurtosis` between 2.1 and 4.25. For uncorrelated noise, one of the two is enough. If the
+        noise has a `gain`, any kurtosis is accepted if the amount is at least 0.85, or `structure`
+        is from 0.4 to 2.5. If one of the two is NaN, the other one decides; if all numbers are NaN,
+        nothing was checked.
 
     Raises
     ------
@@ -148,7 +163,8 @@ def checked_residual(
         for pixels in (image.pixels, denoised)
     )
     after = _luminance(image, result)
-    variances, kurtosis = _moments(_blocks(_luminance(image, given) - after))
+    removed = _luminance(image, given) - after
+    variances, kurtosis = _moments(_blocks(removed))
     valid = None if image.valid is None else image.valid.reshape(shape[:2])
     usual = kurtosis <= _MOST_OF_CLIPPED
     _, of_clipped = clipped_normal(_clipped_shares(given, valid))
@@ -166,12 +182,15 @@ def checked_residual(
     if np.count_nonzero(chosen) >= _FEWEST:
         typical = float(np.average(kurtosis[chosen], weights=variances[chosen]))
     amount = _amount(image, denoised, noise)
-    return ResidualCheck(structure, typical, amount, is_noise(structure, typical, amount, noise))
+    periodicity = _periodicity(removed.reshape(-1, *image.shape[-2:]))
+    check = ResidualCheck(structure, typical, amount, periodicity, False)
+    return check._replace(is_noise=is_noise(check, noise))
 
 
-def is_noise(structure: float, kurtosis: float, amount: float, noise: NoiseModel | None) -> bool:
+def is_noise(check: ResidualCheck, noise: NoiseModel | None) -> bool:
     """Return whether what was removed may be noise of this model alone; see `check_residual`."""
-    if amount > _AMOUNT[1]:
+    structure, kurtosis, amount, periodicity, _ = check
+    if amount > _AMOUNT[1] or periodicity > _MOST_PERIODICITY:
         return False
     uncorrelated = noise is not None and not any(noise.neighbor_correlation())
     even, normal = structure <= _MOST_STRUCTURE, _KURTOSIS[0] <= kurtosis <= _KURTOSIS[1]
@@ -208,6 +227,25 @@ def _amount(image: Image, denoised: Array, noise: NoiseModel | None) -> float:
     removed = np.abs(np.subtract(given, result, dtype=image.dtype))
     expected = np.hypot(root_mean_square(levels), np.hypot(noise.rows, noise.columns))
     return float(root_mean_square(removed) / expected) if expected > 0 else float("nan")
+
+
+def _periodicity(removed: Array) -> float:
+    """Return `periodicity`, see `check_residual`, of (slices, H, W) values."""
+    side = math.isqrt(_MOST_PIXELS)
+    middle = tuple(
+        slice(max(0, n - side) // 2, max(0, n - side) // 2 + side) for n in removed.shape[1:]
+    )
+    values = removed[:, *middle]
+    values = values[:: 1 + values.size // _MOST_PIXELS].astype(np.float64)
+    near, far = _DISTANCES
+    shape = [n + far for n in values.shape[1:]]  # so that opposite sides are not compared
+    powers = abs(rfft2(values - values.mean(), shape)) ** 2
+    products = irfft2(powers.sum(axis=0), shape)
+    down, right = np.mgrid[-far : far + 1, 1 : far + 1]
+    # Pixels of the same row or column may share an offset.
+    counted = (np.maximum(abs(down), right) >= near) & (down != 0)
+    largest = products[down[counted], right[counted]].max()
+    return float(largest / products[0, 0]) if products[0, 0] > 0 else float("nan")
 
 
 def _usable(pixels: Array, valid: Bools | None) -> Bools:

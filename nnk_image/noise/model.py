@@ -71,8 +71,8 @@ class NoiseModel:
         `from_autocovariance` and `from_psd`.
     levels : array_like of the image's shape without channels, optional
         Standard deviation of the noise of each pixel, above 0 even where pixels are masked; it
-        holds for all channels. If `sigma` is given too, only the ratios of `levels` matter; they are
-        stored with the root mean square `sigma`, the largest if there are several.
+        holds for all channels. If `sigma` is given too, only the ratios of `levels` matter, which
+        are stored with the root mean square `sigma`, or the largest one.
     curve : (2, n) array_like, optional
         Standard deviation as a function of the brightness: row 0 holds n >= 2 rising intensities,
         row 1 the standard deviations there, above 0. It is interpolated between them and constant

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from pictures import as_jpeg, mean_square
 from rendered import page_of_text
-from scipy.ndimage import gaussian_filter
+from scipy.ndimage import correlate1d, gaussian_filter
 from scipy.stats import kurtosis
 
 from nnk_image import NoiseModel, check_residual, denoise, estimate_noise, standard_image
-from nnk_image.denoising.residual import is_noise
+from nnk_image.denoising.residual import ResidualCheck, is_noise
 
 RNG = np.random.default_rng(8)
 
@@ -191,6 +191,10 @@ def test_kurtosis_ignores_masked_pixels_and_constant_areas():
     assert np.isnan(check_residual(noise[:24, :40], np.zeros((24, 40))).kurtosis)
 
 
+def checks(structure, kurtosis, amount=np.nan, periodicity=np.nan):
+    return ResidualCheck(structure, kurtosis, amount, periodicity, False)
+
+
 WHITE, POISSON = NoiseModel(5.0), NoiseModel(gain=1.0)
 CORRELATED = NoiseModel(5.0, correlation=[[0, 0.3, 0], [0.3, 1, 0.3], [0, 0.3, 0]])
 
@@ -214,10 +218,10 @@ CORRELATED = NoiseModel(5.0, correlation=[[0, 0.3, 0], [0.3, 1, 0.3], [0, 0.3, 0
 def test_limits_of_noise(structure, kurtosis, accepted):
     """White noise must pass one of the two, correlated and unknown noise both, unless it is NaN."""
     noises = {"white": WHITE, "correlated": CORRELATED, "unknown": None}
-    found = {name for name, noise in noises.items() if is_noise(structure, kurtosis, np.nan, noise)}
+    found = {name for name, noise in noises.items() if is_noise(checks(structure, kurtosis), noise)}
     assert found == accepted
     if "white" in accepted:
-        assert is_noise(structure, kurtosis, np.nan, POISSON)
+        assert is_noise(checks(structure, kurtosis), POISSON)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +239,37 @@ def test_limits_of_noise(structure, kurtosis, accepted):
 )
 def test_kurtosis_of_low_counts(structure, amount, accepted):
     """It may be high, if there is as much noise as the model says."""
-    assert is_noise(structure, 9.0, amount, POISSON) is accepted
+    assert is_noise(checks(structure, 9.0, amount), POISSON) is accepted
+
+
+@pytest.mark.parametrize("angle", [0, 15, 45])
+@pytest.mark.parametrize("period", [4, 6, 9])
+def test_screens_of_print_are_no_noise(angle, period):
+    y, x = np.mgrid[:128, :128]
+    turned = [np.cos(np.radians(angle + a)) * x + np.sin(np.radians(angle + a)) * y for a in (0, 90)]
+    screen = sum(np.cos(2 * np.pi * t / period) for t in turned)
+    noise = np.random.default_rng(0).normal(size=(128, 128))
+    image, flat = 100 + 10 * screen + 5 * noise, np.full((128, 128), 100.0)
+    check = check_residual(image, flat)
+    power = 100 / 125  # of the screen, whose own correlation over whole periods is 1
+    assert 0.3 < check.periodicity < power
+    assert not check.is_noise
+    for model in (None, 11.0, CORRELATED.scaled(2.2)):
+        assert not check_residual(image, flat, model).is_noise
+
+
+def test_periodicity_of_noise():
+    """It is about 0, also if noise is correlated or shared by rows, and in slices by themselves."""
+    rng = np.random.default_rng(0)
+    noise = correlate1d(rng.normal(size=(128, 128)), [1, 2, 3, 2, 1], axis=1)
+    rows = noise + 5 * rng.normal(size=(128, 1))
+    slices = np.repeat(rng.normal(size=(40, 16, 16)), 2, axis=0)  # the same noise in two slices
+    for image in (noise, rows, rows.T, slices, 1e-300 * noise, 1e150 * noise):
+        assert check_residual(image, np.zeros_like(image)).periodicity < 0.1
+    masked = noise.copy()
+    masked[40:60] = 1e6
+    check = check_residual(masked, np.zeros_like(noise), mask=masked < 1e6)
+    assert check.periodicity < 0.1
 
 
 def test_verdict_follows_the_noise():
@@ -243,7 +277,7 @@ def test_verdict_follows_the_noise():
     flat = np.full((64, 64), 100.0)
     assert check_residual(noisy, flat)[:2] == check_residual(noisy, flat, CORRELATED)[:2]
     assert check_residual(noisy, flat).is_noise is True
-    noisy[::4, ::4] = 0  # dots, which have a high kurtosis
+    noisy[np.random.default_rng(1).random((64, 64)) < 1 / 16] = 0  # dots, of high kurtosis
     assert check_residual(noisy, flat).kurtosis > 5
     strong = CORRELATED.scaled(30)
     for noise, verdict in (
@@ -254,7 +288,7 @@ def test_verdict_follows_the_noise():
         (POISSON.scaled(2.7), True),
     ):
         assert check_residual(noisy, flat, noise).is_noise is verdict
-    expected = pytest.approx((np.nan, np.nan, np.nan, True), nan_ok=True)
+    expected = pytest.approx((np.nan,) * 4 + (True,), nan_ok=True)
     assert check_residual(noisy, noisy) == expected
 
 
