@@ -8,13 +8,13 @@ MOST_OF_DIFFERENCES = 1.7
 (blocks without mean and slopes show three quarters of it), and 2.2 for speckle, whose flattest
 blocks are the darkest ones."""
 
-WEIGHTS = (4.2, 2.48, -2.79, -2.15, 2.0, -2.55)
+WEIGHTS = (4.2, 2.48, -2.79, -2.15, 2.2, -2.55)
 """Constant and weights of the `features`, fitted by ``python -m benchmarks.noise_fit``, but at
 different times: docs/estimation.md, "Fitted constants", has those that it gives now."""
 
 CLEAR = 0.6 * MOST  # factor above which noise is clearly there
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
-_TYPICAL_COLOR = -2.0  # `Scale.third_color` for which its feature is 0, as it is without colors
+_TYPICAL_COLOR = -1.9  # `Scale.third_color` for which its feature is 0, as it is without colors
 _LEAST_SHARE = 0.02  # least share of a variance that counts as beyond white noise
 _FEWEST_BLOCKS = 16  # least number that may be text: in fewer, one edge has two values too
 
@@ -27,8 +27,8 @@ def features(scales):
     - Logarithm of the share of the variance in the flattest blocks that is beyond white noise.
     - Logarithm of the level at half the size over that at full size: 0 for white noise.
     - Elasticity times the logarithm of the level relative to the contrast.
-    - Logarithm of the level of the weakest of three colors relative to the strongest, at a quarter
-      of the size, over a typical one; 0 unless there are three channels.
+    - Logarithm of the level of the weakest of three colors relative to the strongest, over a typical
+      one: the mean at half and at a quarter of the size; 0 unless there are three channels.
     - How much the direction of the spectrum changes with the brightness, at most 1.
     """
     full, half, quarter = (scales[min(i, len(scales) - 1)] for i in range(3))
@@ -39,8 +39,9 @@ def features(scales):
     growth = np.log(medians[1] / medians[0]) / 2
     elasticity = np.clip(full.elasticity, 0, 1).mean()
     strong = min(3.0, _strength(level, full.contrast)) * elasticity
-    is_color = len(full.levels) == 3
-    color = max(-1.0, quarter.third_color - _TYPICAL_COLOR) if is_color else 0.0
+    color = 0.0
+    if len(full.levels) == 3:
+        color = max(-1.0, (half.third_color + quarter.third_color) / 2 - _TYPICAL_COLOR)
     return np.array([share, np.clip(growth, 0, 2.5), strong, color, min(1.0, full.turns)])
 
 

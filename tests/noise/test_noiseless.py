@@ -77,9 +77,9 @@ def test_column_noise_alone(channels):
 def test_constant_images_of_any_size_are_returned_unchanged(shape):
     image = np.full(shape, 5.0)
     np.testing.assert_array_equal(nnk_image.denoise(image), image)
-    structure, kurtosis, _, is_noise = nnk_image.check_residual(image, image)
-    assert np.isnan([structure, kurtosis]).all()
-    assert is_noise
+    check = nnk_image.check_residual(image, image)
+    assert np.isnan([check.structure, check.kurtosis, check.periodicity]).all()
+    assert check.is_noise
 
 
 def test_constant_images_have_no_noise():
