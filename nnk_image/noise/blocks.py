@@ -196,3 +196,9 @@ def flattest(energies, share):
 def epsilon(values):
     """Return a positive number that is negligible beside the values, as a lower bound for them."""
     return 1e-12 * np.max(values) + 1e-24
+
+
+def logarithms(variances):
+    """Return the logarithms of variances, raised to at least 1e-4 of their median."""
+    least = 1e-4 * np.median(variances) + epsilon(variances)
+    return np.log(np.maximum(variances, least))

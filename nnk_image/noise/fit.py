@@ -18,7 +18,8 @@ from nnk_image.noise.blocks import SIDE, U, V
 from nnk_image.noise.brightness import CHANGE, Line
 from nnk_image.noise.given import OUTLIER_SHARE, many_below_offset
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel
-from nnk_image.noise.scale import Scale, between, cosines
+from nnk_image.noise.scale import Scale, cosines
+from nnk_image.noise.texture import between
 from nnk_image.noise.trust import two_values
 from nnk_image.noise.white import (
     independent_white,

@@ -1,10 +1,9 @@
-"""Noise measured in flat blocks of an image: spectrum, level by brightness, share of texture."""
+"""Noise measured in flat blocks of an image: spectrum, level by brightness, and white part."""
 
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from numpy.polynomial.chebyshev import chebvander2d
 
 from nnk_image.base.channels import cosine_matrix, opponent_matrix
@@ -12,7 +11,6 @@ from nnk_image.base.image import Bools, Floats
 from nnk_image.base.pyramid import halve
 from nnk_image.noise.blocks import (
     CLIPPED,
-    DCT_MATRIX,
     FLAT,
     PARTS,
     SIDE,
@@ -22,12 +20,20 @@ from nnk_image.noise.blocks import (
     coefficients_of_blocks,
     energies_of_parts,
     epsilon,
-    flattest,
     flattest_in_bins,
+    logarithms,
 )
 from nnk_image.noise.brightness import Line, weighted_medians
-
-Chosen = list[list[npt.NDArray[np.intp]]]  # blocks in which each part is measured, for each bin
+from nnk_image.noise.texture import (
+    Chosen,
+    elasticity,
+    flatness,
+    noise_share,
+    texture_of_bins,
+    third_color,
+    turns,
+    two_values_of_bins,
+)
 
 _LEAST_PIXELS = SIDE**2, (2 * SIDE) ** 2, (8 * SIDE) ** 2
 """Pixels outside constant areas that an image must have at full, half and quarter size to be
@@ -44,30 +50,7 @@ _CERTAIN, _AGREEMENT = 0.5, 0.65
 the quietest bin, and only bins above the first count."""
 
 _LEAST_WEIGHT = 0.3  # least factor of a bin's weight if it contains texture
-_ELASTICITIES = 0.2, 0.8  # largest elasticity of noise alone, least of texture alone
-_VARIATION = 0.02
-"""Variance, over the squared mean, of the energy of one part in the flattest third of blocks of
-noise: that of the lower third of the chi-squared distribution with 30 degrees of freedom."""
-
-_LEAST_LEFT = 0.7
-"""Least share of the measured variance that is kept when that of noise is subtracted; 0.5 is as
-good for photographs, but not for the picture of grass."""
-
-_LONG_TAIL = 1.05, 1.2
-"""Values of `noise_share` from which the noise has a long tail, as the logarithm of speckle does,
-and the largest one. Its spikes are in both parts of a block, so flat blocks have fewer of them.
-Clipped noise has a long tail too, but how much weaker it is in a block is known."""
-
-_MOST_SLOPE = 0.9  # of the line: the noise is divided by 1 minus the slope
-_LOW, _HIGH, _HIGHEST = U + V < 5, U + V >= 8, U + V >= 11  # frequencies; ten are the highest
-_TWO_VALUES = 0.15, 0.2
-"""Similarity to black and white, as text is, in the bins: that of noisy photographs is at most
-0.14. From the second number on, nothing counts as noise."""
-
-_COLORED = 0.2, 0.4
-"""Standard deviations of the logarithm of a spectrum: that of white noise, and one from which it is
-clearly not that of white noise."""
-
+_HIGHEST = U + V >= 11  # the ten highest frequencies
 _OF_ALL, _OF_BLOCK, _BEYOND_WHITE = 0.03, 0.3, 0.35
 """Standard errors of the level: the least one, that in a single block, and the one for the part of
 the variance that is not white noise. Two thirds of the errors or more are smaller than stated, on
@@ -128,42 +111,43 @@ class Scale:
     ) -> Self:
         """Measure (n, C, frequencies) coefficients of blocks, with shares `clipped` at black.
 
-        Without overlap, there would be `disjoint` blocks. `brightness` was halved in size, as a
-        mean, so many times. If `matrix` is None, it is estimated.
+        Without overlap, there would be `disjoint` blocks. `brightness` has been averaged down
+        `halvings` times. If `matrix` is None, it is estimated.
         """
-        independent = min(1.0, disjoint / len(coefficients))
         bins = bins_by_brightness(coefficients, brightness, clipped, halvings)
         energies = energies_of_parts(coefficients)
-        rotation = cosine_matrix(coefficients.shape[1])
         covariances = _covariances(coefficients, flattest_in_bins(energies, bins, _FLATTEST))
         levels, spectra = _levels_and_spectra(covariances)
-        turns, third_color = _turns(covariances[:, :, 0, 0]), _third_color(covariances)
-        covariances = rotation.T @ covariances @ rotation
+        rotation = cosine_matrix(coefficients.shape[1])
+        of_channels = rotation.T @ covariances @ rotation
         if matrix is None:
-            matrix = _matrix_to_uncorrelated(covariances)
+            matrix = _matrix_to_uncorrelated(of_channels)
+
         flat = flattest_in_bins(energies, bins, FLAT)
         means = np.array([brightness[np.concatenate(b)].mean() for b in zip(*flat, strict=True)])
-        luminance_levels = np.maximum(levels[0], epsilon(levels[0]))
-        to_channels = np.vstack([rotation.T, matrix @ rotation.T])
-        channels = np.einsum("kc,ncu->knu", to_channels, coefficients)
-        found = [
-            _white(c, flat, luminance_levels, independent) for c in (*channels, coefficients[:, 0])
-        ]
-        _, directions = found[-1]  # of the luminance
-        white = np.maximum([variances for variances, _ in found], 1e-24)
-        at_blocks = np.exp(np.interp(brightness, means, np.log(luminance_levels)) / 2)
+        typical_levels = np.maximum(levels[0], epsilon(levels[0]))
+        at_blocks = np.exp(np.interp(brightness, means, np.log(typical_levels)) / 2)
         luminance = coefficients[:, 0] / at_blocks[:, None]
         whitened = luminance / np.sqrt(spectra[0])
-        texture = _texture(whitened, flat)
-        mean = white[: len(matrix)].mean(axis=0)
+        texture = texture_of_bins(whitened, flat)
+
+        # White noise of the channels, of those of `matrix`, and of the luminance.
+        n, independent = len(matrix), min(1.0, disjoint / len(coefficients))
+        rows = np.vstack([rotation.T, matrix @ rotation.T, np.eye(n)[:1]])
+        measured = [
+            _white(own, flat, typical_levels, independent)
+            for own in np.einsum("kc,ncu->knu", rows, coefficients)
+        ]
+        directions = measured[-1][1]
+        white = np.maximum([variances for variances, _ in measured], 1e-24)
+        mean = white[:n].mean(axis=0)
         certainty = _certainty(mean, levels[0], texture)
-        line = Line.through(means, mean, certainty, texture)
+        profile = Line.through(means, mean, certainty, texture).at(means)
         ratios = white @ certainty / (mean @ certainty)
         certainty = certainty * np.maximum(1 - texture, _LEAST_WEIGHT)
-        profile = line.at(means)
         typical = weighted_medians(profile[None], certainty)[0]
-        n, typical_white = len(matrix), typical * ratios
-        own_levels, own_spectra = _levels_and_spectra(matrix @ covariances @ matrix.T)
+        typical_white = typical * ratios
+        own_levels, own_spectra = _levels_and_spectra(matrix @ of_channels @ matrix.T)
         variances = weighted_medians(own_levels, certainty)[:, None] * own_spectra
         return cls(
             matrix=matrix,
@@ -177,12 +161,14 @@ class Scale:
             white_profile=profile / max(typical, 1e-24),
             certainty=certainty,
             range=(float(brightness.min()), float(brightness.max())),
-            flatness=_flatness(whitened),
-            elasticity=_elasticity(whitened),
-            noise_share=_noise_share(whitened, luminance, directions, clipped.mean() > CLIPPED),
-            third_color=third_color,
-            turns=turns,
-            two_values=_two_values(coefficients[:, 0], bins, levels[0] / len(matrix), spectra[0]),
+            flatness=flatness(whitened),
+            elasticity=elasticity(whitened),
+            noise_share=noise_share(whitened, luminance, directions, clipped.mean() > CLIPPED),
+            third_color=third_color(covariances),
+            turns=turns(covariances[:, :, 0, 0]),
+            two_values=two_values_of_bins(
+                coefficients[:, 0], bins, levels[0] / len(matrix), spectra[0]
+            ),
             disjoint=disjoint,
         )
 
@@ -258,83 +244,14 @@ def _levels_and_spectra(covariances: Floats) -> tuple[Floats, Floats]:
     """
     variances = np.moveaxis(np.diagonal(covariances, axis1=2, axis2=3), -1, 0)
     variances = np.maximum(variances, 0)  # rounding may make them negative
-    logarithms = np.stack([_logarithms(own) for own in variances]) @ _SMOOTHING.T
-    levels = np.median(logarithms, axis=2, keepdims=True)
+    smooth = np.stack([logarithms(own) for own in variances]) @ _SMOOTHING.T
+    levels = np.median(smooth, axis=2, keepdims=True)
     for _ in range(5):
-        spectra = np.quantile(logarithms - levels, _LOW_QUANTILE, axis=1, keepdims=True)
-        levels = np.median(logarithms - spectra, axis=2, keepdims=True)
+        spectra = np.quantile(smooth - levels, _LOW_QUANTILE, axis=1, keepdims=True)
+        levels = np.median(smooth - spectra, axis=2, keepdims=True)
     levels, spectra = np.exp(levels[..., 0]), np.exp(spectra[:, 0])
     means = spectra.mean(axis=1, keepdims=True)
     return levels * means, spectra / means
-
-
-def _logarithms(variances: Floats) -> Floats:
-    """Return the logarithms of variances, raised to at least 1e-4 of their median."""
-    least = 1e-4 * np.median(variances) + epsilon(variances)
-    return np.log(np.maximum(variances, least))
-
-
-def _turns(variances: Floats) -> float:
-    """Return the standard deviation over the bins of the log power down less that to the right.
-
-    It is that of the mean logarithms of the (B, frequencies) variances at low frequencies.
-    """
-    power = _logarithms(variances)
-    down, right = (power[:, part & ~_HIGH].mean(axis=1) for part in (U > V, V > U))
-    return float(np.std(down - right))
-
-
-def _third_color(covariances: Floats) -> float:
-    """Return the `third_color` of (B, frequencies, C, C) covariances of three channels.
-
-    The three colors are those of principal component analysis, of the mean over the bins, each
-    divided by its total variance.
-    """
-    if covariances.shape[-1] != 3:
-        return 0.0
-    low = covariances[:, _LOW].mean(axis=1)
-    totals = np.trace(low, axis1=1, axis2=2)[:, None, None]
-    variances = np.linalg.eigvalsh((low / (totals + epsilon(totals))).mean(axis=0))
-    weakest, _, strongest = np.maximum(variances, 1e-12)
-    return float(np.log(weakest / strongest) / 2)
-
-
-def _two_values(luminance: Floats, bins: list[Any], variances: Floats, spectrum: Floats) -> float:
-    """Return how clearly the luminance has two values in a quarter of the bins, at most 1.
-
-    The kurtosis of two values is their squared skewness plus 1, the least of any distribution
-    (Pearson 1916); that of noise is about 2 above it. What it lacks is multiplied by the level.
-    Strong white noise that is clipped at both ends has almost two values too, but a flat spectrum.
-    """
-    found = []
-    for blocks, variance in zip(bins, variances, strict=True):
-        values = (luminance[blocks] @ DCT_MATRIX.T).ravel()
-        values -= values.mean()
-        squares = values * values
-        second, third, fourth = squares.mean(), squares @ values / len(values), np.mean(squares**2)
-        above = (fourth * second - third**2) / max(second**3, 1e-24) - 1
-        found.append((1 - above / 2) * np.sqrt(variance))
-    similarity = np.quantile(found, 0.75)
-    similarity *= between(*_COLORED, np.std(_logarithms(spectrum)))
-    return float(between(*_TWO_VALUES, similarity))
-
-
-def between(low: float, high: float, value: Any) -> Any:
-    """Return 0 up to `low`, 1 from `high` on, and proportions between them."""
-    return np.clip((value - low) / (high - low), 0, 1)
-
-
-def _texture(whitened: Floats, chosen: Chosen) -> Floats:
-    """Return the (B,) shares of texture in the blocks that were chosen in each bin.
-
-    In flat blocks, only the energy of texture grows with that of the other part. So the elasticity
-    increases with the share of texture, up to that of texture alone.
-    """
-    elasticity = [
-        [_growth(whitened[blocks][:, ~part], whitened[blocks][:, part]) for blocks in bins]
-        for part, bins in zip(PARTS, chosen, strict=True)
-    ]
-    return np.asarray(between(*_ELASTICITIES, np.mean(elasticity, axis=0)))
 
 
 def _certainty(white: Floats, levels: Floats, texture: Floats) -> Floats:
@@ -396,51 +313,3 @@ def _white_directions(covariance: Floats, blocks: float) -> Floats:
     means = np.cumsum(values)[4:] / numbers
     medians = (values[(numbers - 1) // 2] + values[numbers // 2]) / 2
     return directions[:, : max(numbers[means <= medians], default=5)]
-
-
-def _flatness(whitened: Floats) -> float:
-    """Return the `flatness` of the (n, frequencies) whitened coefficients of blocks."""
-    energies = np.sort((whitened**2).mean(axis=1))
-    tenth = energies[: max(1, len(energies) // 10)]
-    return float(np.log(max(np.median(tenth), 1e-6) / max(np.median(energies), 1e-6)))
-
-
-def _elasticity(whitened: Floats) -> Floats:
-    """Return the `elasticity` of flat blocks, the mean of the odd and of the even part."""
-    found = np.zeros((2, 2))
-    for own, part in zip(found, PARTS, strict=True):
-        flat = flattest((whitened[:, ~part] ** 2).mean(axis=1), FLAT)
-        for i, values in enumerate((_LOW & part, _HIGH & part)):
-            own[i] = _growth(whitened[flat][:, ~part], whitened[flat][:, values])
-    return found.mean(axis=0)
-
-
-def _noise_share(
-    whitened: Floats, luminance: Floats, directions: list[Floats], is_clipped: bool
-) -> float:
-    """Return the `noise_share` of flat blocks, at most 1 if their noise is clipped.
-
-    `whitened` is `luminance` over the root of its spectrum. White noise alone has the same energy
-    in its `directions` as in the other part, and texture makes both grow together. So the noise is
-    where both are equal on a line through the energies. The energy of noise in the other part
-    varies too; without subtracting this variance, the line would be too flat.
-    """
-    moments = []
-    for part, white in zip(PARTS, directions, strict=True):
-        x = (whitened[:, ~part] ** 2).mean(axis=1)
-        flat = flattest(x, FLAT)
-        x, y = x[flat], ((luminance[flat][:, part] @ white) ** 2).mean(axis=1)
-        moments.append((x.mean(), y.mean(), np.var(x), np.mean((x - x.mean()) * y)))
-    mean_x, mean_y, variance, covariance = np.mean(moments, axis=0)
-    of_texture = max(variance - _VARIATION * mean_x**2, _LEAST_LEFT * variance, 1e-24)
-    slope = min(covariance / of_texture, _MOST_SLOPE)
-    noise = (mean_y - slope * mean_x) / (1 - slope)
-    share, (least, most) = float(noise / max(mean_y, 1e-24)), _LONG_TAIL
-    return float(np.clip(share, 0, 1 if share < least or is_clipped else most))
-
-
-def _growth(others: Floats, values: Floats) -> float:
-    """Return the slope of energies of (n, m) values against those of others, relative to means."""
-    energy, y = ((rows**2).mean(axis=1) for rows in (others, values))
-    x = energy / max(energy.mean(), 1e-12) - 1
-    return float((x @ y) / max(x @ x, 1e-12) / max(y.mean(), 1e-12))

@@ -27,8 +27,8 @@ def features(scales):
     - Logarithm of the share of the variance in the flattest blocks that is beyond white noise.
     - Logarithm of the level at half the size over that at full size: 0 for white noise.
     - Elasticity times the logarithm of the level relative to the contrast.
-    - Logarithm of the level of the weakest of three colors relative to the strongest, over a typical
-      one: the mean at half and at a quarter of the size; 0 unless there are three channels.
+    - Logarithm of the level of the weakest of three colors over that of the strongest, relative to
+      a typical one: the mean of half and a quarter of the size; 0 unless there are three channels.
     - How much the direction of the spectrum changes with the brightness, at most 1.
     """
     full, half, quarter = (scales[min(i, len(scales) - 1)] for i in range(3))

@@ -6,7 +6,8 @@ import numpy as np
 
 from nnk_image.base.image import Floats
 from nnk_image.noise.brightness import weighted_medians
-from nnk_image.noise.scale import Scale, between
+from nnk_image.noise.scale import Scale
+from nnk_image.noise.texture import between
 
 _CHROMA_LEVELS = 0.012, 0.024
 """Standard deviations of the chroma's white noise, in an image from -1 to 1. Up to the first, which
