@@ -25,7 +25,7 @@ def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def as_blocks(array: npt.NDArray[Any], *sides: int) -> npt.NDArray[Any]:
-    """Return the blocks of an array along its first axes: (numbers of them, pixels of one, ...).
+    """Cut the first axes of an array into blocks: (blocks along each axis, pixels of a block, ...).
 
     Incomplete blocks at the end are left out.
     """

@@ -22,7 +22,7 @@ with requires_extra("images in tiles need dask", "tiled"):
     from dask.delayed import delayed
     from dask.utils import parse_bytes
 
-__all__ = ["Slices", "da", "dask", "delayed"]
+__all__ = ["da", "dask", "delayed"]
 
 
 def bytes_of(max_memory: int | str) -> int:

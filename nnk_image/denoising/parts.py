@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice, check_number
 from nnk_image.base.image import Image, check_image, relative_spacing
-from nnk_image.base.lazy import Layout, Slices, delayed, part_of, task
+from nnk_image.base.lazy import Layout, delayed, part_of, task
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.base.reach import Tile, cut, largest_side
+from nnk_image.base.reach import Slices, Tile, cut, largest_side
 from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import denoise_pixels, plan, without_single_axes
 from nnk_image.denoising.statistics import Statistics

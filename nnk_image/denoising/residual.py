@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.fft import irfft2, rfft2
 
 from nnk_image.base.geometry import as_blocks
 from nnk_image.base.image import Array, Bools, Floats, Image, check_image, filled, spatial_shape
+from nnk_image.denoising.periodicity import periodicity_of
 from nnk_image.noise.blocks import empty_pixels
 from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.clipping import clipped_noise, clipped_normal, clipped_pixels, few_values
@@ -36,10 +36,7 @@ _MOST_OF_BLOCK, _MOST_OF_CLIPPED = 16.0, 48.0
 """Kurtosis of a block, after and before it is corrected for clipping, above which an isolated pixel
 was removed, such as a hot one. That of a single pixel is 62."""
 
-_MOST_PIXELS = (
-    1 << 18
-)  # approximate number of those from which `amount` and `periodicity` are taken
-_DISTANCES = 8, 24  # pixels, from and to which `periodicity` compares what was removed
+_MOST_PIXELS = 1 << 18  # pixels of large images, evenly spread, of which `amount` is taken
 _LEAST_USABLE = 0.95  # share of a block's pixels that must be neither masked, clipped nor padding
 
 
@@ -104,8 +101,10 @@ def check_residual(
         only noise was removed. NaN if `sigma` is not given, 0 or Rician noise, which has a mean.
     periodicity : float
         About 0 if only noise was removed: the largest correlation of ``image - denoised`` with
-        itself, displaced by up to 24 pixels along both axes, and by 8 or more along one of them; in
-        a large image, that of the middle. NaN if nothing was removed.
+        itself, displaced along both axes, and by 8 to 24 pixels along one of them, or from where
+        the correlation of the noise ends. Masked pixels do not count, nor do the means of rows or
+        columns with offsets. Of a large image, the middle is used, and of a large volume, some
+        slices. NaN for fewer than 16 blocks, if nothing was removed, and for Rician noise.
     is_noise : bool
         Whether this may be noise alone. The amount must be at most 1.2, and the periodicity at most
         0.2. For correlated noise, and if `sigma` is not given, `structure` must be at most 2.5 and
@@ -182,15 +181,17 @@ def checked_residual(
     if np.count_nonzero(chosen) >= _FEWEST:
         typical = float(np.average(kurtosis[chosen], weights=variances[chosen]))
     amount = _amount(image, denoised, noise)
-    periodicity = _periodicity(removed.reshape(-1, *image.shape[-2:]))
+    periodicity = float("nan")
+    if len(variances) >= _FEWEST:
+        periodicity = periodicity_of(removed.reshape(-1, *image.shape[-2:]), image.valid, noise)
     check = ResidualCheck(structure, typical, amount, periodicity, False)
     return check._replace(is_noise=is_noise(check, noise))
 
 
 def is_noise(check: ResidualCheck, noise: NoiseModel | None) -> bool:
     """Return whether what was removed may be noise of this model alone; see `check_residual`."""
-    structure, kurtosis, amount, periodicity, _ = check
-    if amount > _AMOUNT[1] or periodicity > _MOST_PERIODICITY:
+    structure, kurtosis, amount = check.structure, check.kurtosis, check.amount
+    if amount > _AMOUNT[1] or check.periodicity > _MOST_PERIODICITY:
         return False
     uncorrelated = noise is not None and not any(noise.neighbor_correlation())
     even, normal = structure <= _MOST_STRUCTURE, _KURTOSIS[0] <= kurtosis <= _KURTOSIS[1]
@@ -222,30 +223,12 @@ def _amount(image: Image, denoised: Array, noise: NoiseModel | None) -> float:
     given, result = (p.reshape(-1, image.channels)[chosen] for p in (image.pixels, denoised))
     if noise.levels is None:
         levels = deviations(noise, result.T if any(noise.gain) else result.mean(axis=1))
-    else:
-        levels = noise.levels.ravel()[chosen]
+    else:  # beside a sigma, only their ratios matter
+        relative = noise.levels.ravel()[chosen] / root_mean_square(noise.levels)
+        levels = relative * root_mean_square(np.array(noise.sigma))
     removed = np.abs(np.subtract(given, result, dtype=image.dtype))
     expected = np.hypot(root_mean_square(levels), np.hypot(noise.rows, noise.columns))
     return float(root_mean_square(removed) / expected) if expected > 0 else float("nan")
-
-
-def _periodicity(removed: Array) -> float:
-    """Return `periodicity`, see `check_residual`, of (slices, H, W) values."""
-    side = math.isqrt(_MOST_PIXELS)
-    middle = tuple(
-        slice(max(0, n - side) // 2, max(0, n - side) // 2 + side) for n in removed.shape[1:]
-    )
-    values = removed[:, *middle]
-    values = values[:: 1 + values.size // _MOST_PIXELS].astype(np.float64)
-    near, far = _DISTANCES
-    shape = [n + far for n in values.shape[1:]]  # so that opposite sides are not compared
-    powers = abs(rfft2(values - values.mean(), shape)) ** 2
-    products = irfft2(powers.sum(axis=0), shape)
-    down, right = np.mgrid[-far : far + 1, 1 : far + 1]
-    # Pixels of the same row or column may share an offset.
-    counted = (np.maximum(abs(down), right) >= near) & (down != 0)
-    largest = products[down[counted], right[counted]].max()
-    return float(largest / products[0, 0]) if products[0, 0] > 0 else float("nan")
 
 
 def _usable(pixels: Array, valid: Bools | None) -> Bools:

@@ -71,8 +71,7 @@ class NoiseModel:
         `from_autocovariance` and `from_psd`.
     levels : array_like of the image's shape without channels, optional
         Standard deviation of the noise of each pixel, above 0 even where pixels are masked; it
-        holds for all channels. If `sigma` is given too, only the ratios of `levels` matter, which
-        are stored with the root mean square `sigma`, or the largest one.
+        holds for all channels. If `sigma` is given too, only the ratios of `levels` matter.
     curve : (2, n) array_like, optional
         Standard deviation as a function of the brightness: row 0 holds n >= 2 rising intensities,
         row 1 the standard deviations there, above 0. It is interpolated between them and constant
@@ -159,9 +158,6 @@ class NoiseModel:
         checked["sigma"] = per_channel("sigma", sigma, "standard deviation of the noise")
         if self.curve is not None and abs(level - 1) > 1e-12:  # a stored curve stays as it is
             checked["curve"][1] /= level
-        most = max(checked["sigma"])
-        if self.levels is not None and most and abs(level / most - 1) > 1e-12:
-            checked["levels"] *= most / level
         for name, value in checked.items():
             if isinstance(value, np.ndarray):
                 value.flags.writeable = False
@@ -377,7 +373,9 @@ class NoiseModel:
                 shown[name] = _short(values)
         level = root_mean_square(np.array(self.sigma))
         if self.levels is not None:
-            shown = {"levels": f"{self.levels.min():.4g}..{self.levels.max():.4g}"} | shown
+            factor = level / root_mean_square(self.levels)
+            low, high = factor * self.levels.min(), factor * self.levels.max()
+            shown = {"levels": f"{low:.4g}..{high:.4g}"} | shown
             shown.pop("sigma", None)
         if self.curve is not None:
             shown["curve"] = ", ".join(f"{level * c:.3g}" for c in self.curve[1])

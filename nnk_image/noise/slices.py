@@ -42,9 +42,9 @@ def correlation_across_slices(image: Image) -> Floats | None:
     if structure > _MOST_STRUCTURE:
         return None
     side = np.minimum((np.array(nearer[1:]) - structure) / (1 - structure), _MOST_CORRELATION)
-    # Moving edges decay in proportion to the distance: this line, continued, is structure too.
-    moving = max(0.0, farthest + (SLAB - 2) * (nearer[-1] - farthest))
     near, far = _LEAST_CORRELATIONS
+    # Moving edges decay in proportion to the distance: this line, continued, is structure too.
+    moving = farthest + (SLAB - 2) * (nearer[-1] - farthest) if structure > far else 0.0
     if side[0] < near or nearer[1] - moving < near * (1 - moving):
         return None
     weak = np.flatnonzero(side < far)

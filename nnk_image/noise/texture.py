@@ -123,8 +123,8 @@ def turns(variances: Floats) -> float:
 def third_color(covariances: Floats) -> float:
     """Return the `third_color` of (B, frequencies, C, C) covariances of three channels.
 
-    The three colors are those of principal component analysis, of the mean over the bins, each
-    divided by its total variance.
+    The three colors are the principal components of the covariances, each of which was divided by
+    its trace, in the mean over the bins.
     """
     if covariances.shape[-1] != 3:
         return 0.0

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from pictures import as_jpeg, mean_square
+from pictures import as_jpeg, mean_square, rms
 from rendered import page_of_text
 from scipy.ndimage import correlate1d, gaussian_filter
 from scipy.stats import kurtosis
@@ -246,7 +246,9 @@ def test_kurtosis_of_low_counts(structure, amount, accepted):
 @pytest.mark.parametrize("period", [4, 6, 9])
 def test_screens_of_print_are_no_noise(angle, period):
     y, x = np.mgrid[:128, :128]
-    turned = [np.cos(np.radians(angle + a)) * x + np.sin(np.radians(angle + a)) * y for a in (0, 90)]
+    turned = [
+        np.cos(np.radians(angle + a)) * x + np.sin(np.radians(angle + a)) * y for a in (0, 90)
+    ]
     screen = sum(np.cos(2 * np.pi * t / period) for t in turned)
     noise = np.random.default_rng(0).normal(size=(128, 128))
     image, flat = 100 + 10 * screen + 5 * noise, np.full((128, 128), 100.0)
@@ -262,14 +264,37 @@ def test_periodicity_of_noise():
     """It is about 0, also if noise is correlated or shared by rows, and in slices by themselves."""
     rng = np.random.default_rng(0)
     noise = correlate1d(rng.normal(size=(128, 128)), [1, 2, 3, 2, 1], axis=1)
-    rows = noise + 5 * rng.normal(size=(128, 1))
     slices = np.repeat(rng.normal(size=(40, 16, 16)), 2, axis=0)  # the same noise in two slices
-    for image in (noise, rows, rows.T, slices, 1e-300 * noise, 1e150 * noise):
+    for image in (noise, slices, 1e-300 * noise, 1e150 * noise):
         assert check_residual(image, np.zeros_like(image)).periodicity < 0.1
-    masked = noise.copy()
-    masked[40:60] = 1e6
-    check = check_residual(masked, np.zeros_like(noise), mask=masked < 1e6)
-    assert check.periodicity < 0.1
+    rows = noise[:64, :64] + 20 * rng.normal(size=(64, 1))
+    for image, model in ((rows, NoiseModel(4, rows=20)), (rows.T, NoiseModel(4, columns=20))):
+        assert check_residual(image, np.zeros_like(image), model).periodicity < 0.15
+    magnitudes = abs(np.linspace(0, 90, 128) + noise)
+    assert np.isnan(check_residual(magnitudes, magnitudes - 5, NoiseModel(3, rician=1)).periodicity)
+    wide = NoiseModel.from_autocovariance(np.exp(-np.hypot(*np.mgrid[-30:31, -30:31]) / 20))
+    assert np.isnan(check_residual(noise, 0 * noise, wide).periodicity)
+    assert np.isnan(check_residual(noise[:24, :32], 0 * noise[:24, :32]).periodicity)
+    assert np.isnan(check_residual(np.full((64, 64), 5.0), np.full((64, 64), -2.3)).periodicity)
+
+
+@pytest.mark.parametrize("side", [40, 64])
+def test_masked_pixels_do_not_repeat(side):
+    """They are filled with copies of others, which must not look like a pattern."""
+    rng = np.random.default_rng(1)
+    noisy = standard_image("camera_512")[:256, :256] + rng.normal(0, 15, (256, 256))
+    mask = np.zeros((256, 256), bool)
+    mask[100 : 100 + side, 90 : 90 + side] = True
+    removed = rng.normal(size=(256, 256))
+    assert check_residual(removed, 0 * removed, mask=mask).periodicity < 0.15
+    result = denoise(noisy, mask=mask)
+    assert np.std((result - noisy)[mask]) > 10
+
+
+def test_the_middle_of_a_large_image_is_checked():
+    image = np.random.default_rng(2).normal(size=(700, 900))
+    image[94:-94, 194:-194] += 5 * np.cos(np.add(*np.mgrid[:512, :512]) * 0.6)
+    assert check_residual(image, 0 * image).periodicity > 0.5
 
 
 def test_verdict_follows_the_noise():
@@ -343,13 +368,14 @@ def test_more_than_the_noise_was_removed():
         assert np.isnan(check_residual(noisy, bad).amount)
 
 
-@pytest.mark.parametrize("noise", ["poisson", "levels", "rows"])
+@pytest.mark.parametrize("noise", ["poisson", "levels", "ratios", "rows"])
 def test_amount_is_that_of_the_noise_model(noise):
     rng, clean = np.random.default_rng(10), np.linspace(20, 200, 96) * np.ones((64, 1))
     levels = 1 + clean[::-1, ::-1] / 20
     model, noisy = {
         "poisson": (NoiseModel(3, gain=2), rng.normal(2 * rng.poisson(clean / 2), 3)),
         "levels": (NoiseModel(levels=levels), rng.normal(clean, levels)),
+        "ratios": (NoiseModel(rms(levels), levels=9 * levels), rng.normal(clean, levels)),
         "rows": (NoiseModel(3, rows=4), rng.normal(clean + rng.normal(0, 4, (64, 1)), 3)),
     }[noise]
     assert check_residual(noisy, clean, model).amount == pytest.approx(1, abs=0.15)

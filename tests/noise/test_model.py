@@ -59,15 +59,6 @@ def test_a_model_is_a_frozen_value():
     assert NoiseModel(12.0) != 12.0
 
 
-def test_only_ratios_of_levels_matter_beside_a_sigma():
-    levels = np.linspace(1, 9, 20).reshape(4, 5)
-    model = NoiseModel(10, levels=levels)
-    assert np.sqrt(np.mean(model.levels**2)) == pytest.approx(10)
-    np.testing.assert_allclose(model.levels, NoiseModel(10, levels=7 * levels).levels)
-    np.testing.assert_allclose(NoiseModel((5, 10), levels=levels).levels, model.levels)
-    np.testing.assert_allclose(replace(model, sigma=20).levels, model.scaled(2).levels)
-
-
 def test_signs_of_zeros_do_not_matter():
     assert NoiseModel(1, rows=-0.0) == NoiseModel(1)
 

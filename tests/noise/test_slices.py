@@ -105,6 +105,38 @@ def test_some_blocks_of_large_slices_are_enough(monkeypatch):
     np.testing.assert_allclose(found, correlation_of(KERNELS["two slices"]), atol=0.2)
 
 
+def test_noise_of_running_means_is_estimated():
+    """A mean of four slices decays in proportion to the distance, as moving edges do, but to 0."""
+    noisy = moving(24) + noise_of((24, 96, 96), [1.0, 1, 1, 1], 10)
+    np.testing.assert_allclose(
+        across(estimate_noise(noisy, spacing=1)), correlation_of([1, 1, 1, 1]), atol=0.1
+    )
+
+
+def test_structure_that_changes_slowly_is_not_taken_for_correlated_noise():
+    """The mean of twelve slices of fine texture correlates by 1 - d / 12 at a distance of d."""
+    texture = np.random.default_rng(0).normal(size=(23, 96, 96))
+    texture = np.stack([texture[z : z + 12].sum(axis=0) for z in range(12)])
+    noisy = 100 + 6 * texture + noise_of(texture.shape, [1.0], 8, seed=1)
+    assert len(across(estimate_noise(noisy, spacing=1))) == 1
+
+
+def test_repeated_slices_are_not_taken_for_correlated_noise():
+    """As where a film of 15 frames per second is stored with 30."""
+    frames = moving(12) + noise_of((12, 96, 96), [1.0], 10)
+    model = estimate_noise(np.repeat(frames, 2, axis=0), spacing=1)
+    assert model.sigma[0] == pytest.approx(10, rel=0.1)
+    assert len(across(model)) == 1
+
+
+def test_brightness_that_alternates_between_slices():
+    """The noise of a difference grows with the light of both slices, not of the first alone."""
+    rng, light = np.random.default_rng(0), np.where(np.arange(16) % 2, 0.4, 1.6)[:, None, None]
+    counts = 3 * rng.poisson(light * np.repeat(picture()[None], 16, axis=0) / 3).astype(float)
+    noisy = counts + rng.normal(0, 1, counts.shape)
+    assert estimate_noise(noisy, spacing=1).gain[0] == pytest.approx(3, rel=0.15)
+
+
 @pytest.mark.parametrize("name", ["grass", "gravel"])
 def test_texture_that_slices_share_is_no_noise(name):
     clean = np.repeat(nnk_image.standard_image(name)[None, :96, :96].astype(float), 8, axis=0)

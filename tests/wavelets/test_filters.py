@@ -35,7 +35,7 @@ def as_bank(function):
 # --- designs -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n_scales", [1, 6])
+@pytest.mark.parametrize("n_scales", [1, 2, 6])
 @pytest.mark.parametrize("name", DESIGNS)
 def test_designs_match_pygsp(name, n_scales):
     lmax = 25.0
