@@ -47,6 +47,22 @@ def test_texture_of_two_colors_has_no_third():
     assert features(measure_scales(check_image(image, -1)))[3] < -0.9
 
 
+def test_gray_texture_in_bright_places_does_not_hide_the_noise_of_dark_ones():
+    noise = np.stack([filtered(KERNELS["binomial"], SHAPE, i) for i in range(3)], axis=-1)
+    image = 50 + 10 * noise
+    image[:, 128:] = 150 + 4 * TEXTURE["binomial"][:, 128:, None]
+    assert features(measure_scales(check_image(image, -1)))[3] > 0.5
+
+
+def test_noise_behind_a_color_matrix_is_noise():
+    """Its channels are negatively correlated, so that the luminance has less of it than they."""
+    noise = np.stack([filtered(KERNELS["binomial"], SHAPE, i) for i in range(3)], axis=-1)
+    noise += 0.4 * np.random.default_rng(5).normal(size=noise.shape)
+    matrix = np.full((3, 3), -0.6) + 2.8 * np.eye(3)  # rows with sum 1, as of a camera
+    scene = 0.5 * skimage_picture("clock_motion.png")[:256, :256, None] + np.array([60, 50, 40])
+    assert factor(features(measure_scales(check_image(scene + 10 * noise @ matrix, -1)))) > MOST / 2
+
+
 @pytest.mark.parametrize("name", ["clock_motion.png", "moon.png", "camera.png"])
 def test_factor_in_photographs(name):
     """The factor is high for correlated noise and low for white noise."""
