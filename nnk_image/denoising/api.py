@@ -68,7 +68,7 @@ def denoise(
     channel_axis : int, optional
         Axis of the channels, such as -1 for RGB. Default: the image has no channels. Constant
         channels, such as alpha, are returned unchanged; if all others are equal, as in a gray image
-        stored in color, they are denoised as one.
+        stored in color, they are denoised as one. Leave out an alpha channel that is not constant.
     channels : {'colors', 'independent'}
         'colors' (default) denoises the channels together, because they show the same edges.
         'independent' denoises each by itself, such as the stains of a microscope; it needs
