@@ -131,10 +131,8 @@ def _write_tiles(
         return
     (statistics,) = dask.compute(job.statistics())
     if job.given is not None:
-        # The means stand for the pixels, so that there is no warning about the offset.
-        means = np.array([statistics.means], job.image.dtype)
         low, high = statistics.limits
-        warn_of_other_units(noise, Image(means, job.layout.dtype, None, low, high, -1))
+        warn_of_other_units(noise, low, high, job.image.dtype)
     rows_of_task, tasks = {}, []
     for tile in tiles:
         result, slices = job.denoised(tile, noise, statistics), job.layout.slices(tile.core)

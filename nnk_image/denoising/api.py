@@ -197,7 +197,8 @@ def denoise_and_report(
         noise, pixels = _remove_estimated_noise(checked, remove, keep_texture=strength <= 1)
     else:
         noise = given_noise(sigma, checked)
-        warn_of_other_units(noise, checked)
+        _warn_of_offset(noise, checked)
+        warn_of_other_units(noise, checked.low, checked.high, checked.pixels.dtype)
         _warn_of_fill_values(noise, checked)
         if noise.is_uneven and not chosen.uneven:
             raise ValueError(
@@ -267,22 +268,25 @@ def _denoise_each_channel(
     return np.stack(results, axis=axis)
 
 
-def warn_of_other_units(noise: NoiseModel, image: Image) -> None:
-    """Warn if the noise or its offset does not fit the image, which it would erase."""
+def warn_of_other_units(noise: NoiseModel, low: float, high: float, dtype: npt.DTypeLike) -> None:
+    """Warn if the level does not fit an image with values from `low` to `high`, and erases it."""
+    level = min(noise.sigma)
+    up_to_1 = np.dtype(dtype).kind == "f" and level >= 1 and -1 <= low < high <= 2
+    if up_to_1 or level > high - low > 0:
+        example = f": {level:g}/255 if 1 is white" if up_to_1 else ""
+        warn(
+            f"sigma={level:g} is more than the whole range of the image, {low:.4g} to {high:.4g}; "
+            f"give sigma in the units of the image{example}",
+        )
+
+
+def _warn_of_offset(noise: NoiseModel, image: Image) -> None:
     if many_below_offset(noise, image):
         offset = ", ".join(f"{value:g}" for value in noise.offset)
         warn(
             f"many pixels, down to {image.low:.4g}, are far below the offset={offset} of the noise "
             "model, the value without light, and become at least that; if the offset was "
             "subtracted from the image before, leave it out of the model",
-        )
-    level, floats = min(noise.sigma), image.pixels.dtype.kind == "f"
-    up_to_1 = floats and level >= 1 and -1 <= image.low < image.high <= 2
-    if up_to_1 or level > image.high - image.low > 0:
-        example = f": {level:g}/255 if 1 is white" if up_to_1 else ""
-        warn(
-            f"sigma={level:g} is more than the whole range of the image, {image.low:.4g} to "
-            f"{image.high:.4g}; give sigma in the units of the image{example}",
         )
 
 

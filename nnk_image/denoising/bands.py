@@ -206,7 +206,7 @@ def _given(sigma: Any, image: Image) -> NoiseModel:
             f"denoise_bands does not support {noise}: noise must not depend on the intensity "
             "or on other bands, nor be shared by rows; stabilize counts first, 2 * sqrt(counts)"
         )
-    warn_of_other_units(noise, image)
+    warn_of_other_units(noise, image.low, image.high, image.pixels.dtype)
     return noise
 
 

@@ -92,8 +92,8 @@ class Scale:
     # the other part, in flat blocks: 0 for noise, 1 for texture
     noise_share: float  # how much of the white part of the luminance is noise, and not texture; up
     # to 1.2 if the noise has a long tail
-    third_color: float  # logarithm of the level of the weakest of three colors over that of the
-    # strongest, at low frequencies; 0 unless there are three channels
+    third_color: float  # logarithm of the level of the weakest color over that of the strongest, at
+    # low frequencies: texture has hardly more than two colors
     turns: float  # how much the direction of the luminance's low frequencies changes from bin to
     # bin; 0 for noise, whose spectrum is the same in all bins
     two_values: float  # how clearly the luminance has two values, as in text; 0 for noise, up to 1

@@ -121,17 +121,15 @@ def turns(variances: Floats) -> float:
 
 
 def third_color(covariances: Floats) -> float:
-    """Return the `third_color` of (B, frequencies, C, C) covariances of three channels.
+    """Return the `third_color` of (B, frequencies, C, C) covariances of the channels.
 
-    The three colors are the principal components of the covariances, each of which was divided by
-    its trace, in the mean over the bins.
+    The colors are the principal components of the covariances, each of which was divided by its
+    trace, in the mean over the bins.
     """
-    if covariances.shape[-1] != 3:
-        return 0.0
     low = covariances[:, LOW].mean(axis=1)
     totals = np.trace(low, axis1=1, axis2=2)[:, None, None]
     variances = np.linalg.eigvalsh((low / (totals + epsilon(totals))).mean(axis=0))
-    weakest, _, strongest = np.maximum(variances, 1e-12)
+    weakest, strongest = np.maximum(variances[[0, -1]], 1e-12)  # of all, in ascending order
     return float(np.log(weakest / strongest) / 2)
 
 

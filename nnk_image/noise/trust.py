@@ -24,7 +24,7 @@ def features(scales):
 
     docs/estimation.md, step 4, explains them.
 
-    - Logarithm of the share of the variance in the flattest blocks that is beyond white noise.
+    - Logarithm of the share of the luminance's variance in the flattest blocks that is not white.
     - Logarithm of the level at half the size over that at full size: 0 for white noise.
     - Elasticity times the logarithm of the level relative to the contrast.
     - Logarithm of the level of the weakest of three colors over that of the strongest, relative to
