@@ -10,7 +10,7 @@ blocks are the darkest ones."""
 
 WEIGHTS = (4.2, 2.48, -2.79, -2.15, 2.2, -2.55)
 """Constant and weights of the `features`, fitted by ``python -m benchmarks.noise_fit``, that of the
-color after the others: docs/estimation.md has those that the command gives now."""
+color after the others: docs/estimation_figures.md has those that the command gives now."""
 
 CLEAR = 0.6 * MOST  # factor above which noise is clearly there
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
