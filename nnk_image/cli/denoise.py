@@ -29,7 +29,7 @@ def add_command(commands: Any) -> None:
         "Remove noise from image files (PNG, JPEG, TIFF, WebP, AVIF, BMP, PNM, read also HEIF, "
         "GIF), and from volumes and sequences (TIFF of many pages, .npy, .nii, .nii.gz).",
         "noisy.jpg clean.png",
-        "noisy.png clean.png --sigma 20 --compare both.png",
+        "noisy.png clean.png --sigma 20",
         "cells.tif clean.tif --gain 2.1 --read 5",
         "scans/ 'more/*.tif' clean/ --method best --json report.json",
         "stack.tif clean.tif --spacing 3,1,1",
@@ -44,7 +44,6 @@ def add_command(commands: Any) -> None:
     existing = command.add_mutually_exclusive_group()
     common.add_overwrite(existing)
     existing.add_argument("--no-clobber", action="store_true", help="skip results that exist")
-    add("--compare", metavar="FILE", help="write before and after side by side; or a folder")
     known = command.add_mutually_exclusive_group().add_argument
     known("--sigma", type=float, help="standard deviation of the noise (default: estimated)")
     known("--noise", metavar="FILE", help="noise model in JSON, from 'nnk-image noise --out'")
@@ -73,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
     if options.max_memory is not None or any(in_zarr):
         reports = [_denoise_in_tiles(noise, options)]
     else:
-        formats = {"output": WRITABLE, "compare": WRITABLE, "map": paths.MAPS}
+        formats = {"output": WRITABLE, "map": paths.MAPS}
         reports = paths.for_each_image(options, partial(_denoise_file, noise), **formats)
     about = {"version": nnk_image.__version__, "method": options.method}
     common.write_json(options.json, about | {"strength": options.strength, "images": reports})
@@ -121,14 +120,8 @@ def _check_options(options: argparse.Namespace) -> None:
 def _denoise_file(
     noise: nnk_image.NoiseModel | None, path: Path, files: paths.Files, options: argparse.Namespace
 ) -> common.Report:
-    output, compared = files["output"], files["compare"]
-    source = sources.read_source(path, options)
+    output, source = files["output"], sources.read_source(path, options)
     check_writable(output, source.pixels, source.metadata)
-    if compared is not None:
-        if not source.metadata.is_picture:
-            raise ImageFileError(f"{path}: is a stack, which --compare cannot show; leave it out")
-        check_writable(compared, source.pixels)
-        before = source.pixels.copy()
     sources.print_axes(path, source)
     limits = [common.range_of(pixels) for _, pixels in source.parts]
     start = time.perf_counter()
@@ -137,9 +130,6 @@ def _denoise_file(
     # If nothing changed, a copy keeps all metadata, and does not encode a JPEG again.
     if changed or not copied(path, output, source.metadata):
         write(output, source.pixels, source.metadata)
-    if compared is not None:
-        both = np.concatenate([before, source.pixels], axis=1)
-        write(compared, both, {"icc_profile": source.metadata.icc_profile})
     levels = [common.typical_level(model, *r) for model, r in zip(models, limits, strict=True)]
     if not changed:
         reason = "found no noise to remove; if you see noise, give its level with --sigma"
@@ -231,13 +221,13 @@ def _denoise_in_tiles(
     noise: nnk_image.NoiseModel | None, options: argparse.Namespace
 ) -> common.Report:
     """Denoise one file that may be larger than memory."""
-    others = [options.slices, options.channels, options.compare, options.map]
-    others += [options.no_clobber, options.max_pixels]
+    others = [options.slices, options.channels, options.map, options.no_clobber]
+    others += [options.max_pixels]
     taken = Path(options.images[0]), Path(options.output)
     if len(options.images) != 1 or taken[1].suffix.lower() != ".zarr" or any(others):
         raise ImageFileError(
             "--max-memory and .zarr files, for tiles, need a single IN, an OUT that ends in .zarr, "
-            "and no --slices, --channels, --compare, --map, --no-clobber or --max-pixels"
+            "and no --slices, --channels, --map, --no-clobber or --max-pixels"
         )
     if options.rician and noise is None:
         raise ValueError("--rician with --max-memory needs --sigma")

@@ -79,7 +79,7 @@ def test_volumes_are_denoised_with_their_spacing(in_tiles, tmp_path, options, gi
     ("words", "message"),
     [
         ("a.npy b.npy out.zarr", "need a single IN"),
-        ("a.npy out.zarr --compare both.png", "no --slices, --channels, --compare"),
+        ("a.npy out.zarr --slices", "no --slices, --channels, --map"),
         ("a.npy out.png --max-memory 1GiB", "an OUT that ends in .zarr"),
         ("a.npy out.zarr --max-memory 1kB", "max_memory is too small: a tile needs "),
         ("a.npy out.zarr --json a.npy --overwrite", "--json would replace an input"),

@@ -1,13 +1,11 @@
-"""Paths of the command line: files, folders and patterns; existing files; comparisons."""
+"""Paths of the command line: files, folders and patterns; existing files."""
 
 import os
 
-import numpy as np
 import pytest
 from on_posix import not_as_root
 
 from nnk_image.cli.paths import image_paths
-from nnk_image.io import read
 
 SIGMA = ("--sigma", "15")
 
@@ -96,13 +94,12 @@ def test_no_clobber_skips_existing_results(run, folders, tmp_path):
     assert (status, text.count("\n")) == (0, 2)
     assert err.endswith("1 of 3 results exist: skipped\n")
     assert (out / "photo.png").read_bytes() == b"old"
-    status, text, err = run(*arguments, "--compare", tmp_path / "new")
+    status, text, err = run(*arguments)
     assert (status, text) == (0, "")
-    assert not (tmp_path / "new").exists()
-    single = ("denoise", folders / "photo.png", out / "photo.png", "--no-clobber", *SIGMA)
-    both = tmp_path / "both.png"
-    assert run(*single, "--compare", both)[0] == 0
-    assert not both.exists()
+    single = ("denoise", folders / "photo.png", out / "photo.png", "--no-clobber")
+    level = tmp_path / "map.tif"
+    assert run(*single, "--map", level)[0] == 0
+    assert not level.exists()
 
 
 # --- folders -----------------------------------------------------------------------------
@@ -121,22 +118,15 @@ def test_recursive_keeps_the_folder_structure(run, folders):
 
 
 @pytest.mark.parametrize("option", ["--no-clobber", "--overwrite"])
-def test_repeated_calls_ignore_their_own_comparisons_and_plots(run, folders, option):
-    names = folders, folders / "clean", "--compare", folders / "both", "--recursive", *SIGMA
+def test_repeated_calls_ignore_their_own_maps_and_plots(run, folders, option):
+    names = folders, folders / "clean", "--map", folders / "maps", "--recursive"
     before = None
     for _ in range(2):
         assert run("denoise", *names, option)[0] == 0
         after = files_below(folders)
         assert before in (None, after)
         before = after
-    assert files_below(folders / "both") == files_below(folders / "clean")
+    assert len(files_below(folders / "maps")) == len(files_below(folders / "clean"))
     names = folders / "inner", "--plot", folders / "inner" / "plots", "--recursive", "--overwrite"
     for _ in range(2):
         assert run("noise", *names)[1].count("\n") == 2
-
-
-def test_a_comparison_shows_input_and_result_side_by_side(run, photo, tmp_path):
-    out, both = tmp_path / "out.png", tmp_path / "both.png"
-    run.prints("denoise", photo, out, *SIGMA, "--compare", both)
-    expected = np.concatenate([read(photo)[0], read(out)[0]], axis=1)
-    np.testing.assert_array_equal(read(both)[0], expected)

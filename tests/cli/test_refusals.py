@@ -61,7 +61,7 @@ DENOISE = [
     ("two two", f"two{os.sep}photo.png exists already (and 1 more); add --overwrite"),
     ("two/photo.png two/second.png photo.png", "need a folder"),
     ("two out.png", "need a folder"),
-    ("two out/ --compare old.png", "need a folder"),
+    ("two out/ --map map.tif", "need a folder"),
     ("photo.png two empty", "would both be written to"),
     # noise
     ("photo.png out.png --noise list.json", "list.json: is not a noise model (the text is JSON,"),
@@ -80,7 +80,6 @@ DENOISE = [
     ("stack.tif out.tif --channels bands --strength 2", "--strength cannot be combined"),
     ("photo.png out.png --spacing 1,1", "is a picture; --spacing is for stacks"),
     ("photo.png out.png --axes YX", "is a picture (PNG), whose axes are known"),
-    ("two.npy out.npy --compare both.png --sigma 15", "is a stack"),
 ]
 OTHERS = [
     ("noise stack.zarr", ".zarr is read by 'nnk-image denoise' only"),
@@ -124,9 +123,7 @@ def test_special_files_are_not_replaced(run, files, monkeypatch):
 
 @pytest.mark.parametrize(
     "words",
-    ["denoise photo.png out.png --compare photo.png",
-     "denoise photo.png out.png --compare out.png",
-     "denoise photo.png out.png --json photo.png",
+    ["denoise photo.png out.png --json photo.png",
      "denoise photo.png out.png --json out.png",
      "noise photo.png --out photo.png", "noise photo.png --plot photo.png",
      "graph photo.png --out photo.png",
