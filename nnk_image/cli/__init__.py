@@ -23,7 +23,7 @@ from nnk_image.cli.common import FAILURES, one_line, plain_warnings, print_error
 EPILOG = """examples:
   nnk-image demo
   nnk-image denoise noisy.jpg clean.png
-  nnk-image graph photo.jpg --out photo.npz --plot degrees.png
+  nnk-image graph photo.jpg --out photo.npz
 'nnk-image COMMAND --help' says more. Messages name options as arguments of the library:
 n_jobs is --jobs, channel_axis is --axes."""
 

@@ -1,4 +1,4 @@
-"""``nnk-image graph``: build the graphs of images; print, save and draw them."""
+"""``nnk-image graph``: build the graphs of images; print their properties and save them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 import nnk_image
-from nnk_image.base.atomic import ImageFileError
 from nnk_image.cli import common, paths, sources
 
 BUILDERS = {"nnk": "image_graph", "bilateral": "bilateral_graph"}
@@ -23,9 +22,9 @@ def add_command(commands: Any) -> None:
         commands,
         "graph",
         run,
-        "Build the graphs of images: print their properties, save them, draw them.",
+        "Build the graphs of images: print their properties and save them.",
         "photo.jpg",
-        "photo.jpg --out photo.npz --plot photo_degrees.png",
+        "photo.jpg --out photo.npz",
         "photos/ --window 7 --sigma-f 15 --out graphs/",
         "volume.tif --spacing 3,1,1 --sigma-f 40 --out volume.npz",
     )
@@ -33,19 +32,14 @@ def add_command(commands: Any) -> None:
     kinds = "graph to build (default: nnk)"
     command.add_argument("--kind", choices=BUILDERS, default="nnk", help=kinds)
     common.add_graph_options(command)
-    common.add_outputs(
-        command,
-        out="save the graph (.npz, read by ImageGraph.load); a folder for several images",
-        plot="picture of neighbors and degrees (.png, .pdf, .svg); a folder for several images",
-    )
+    saved = "save the graph (.npz, read by ImageGraph.load); a folder for several images"
+    common.add_outputs(command, out=saved)
     sources.add_options(command)
 
 
 def run(options: argparse.Namespace) -> None:
     build(options.kind, [[0.0]], options)  # reports a wrong option once, not for each image
-    common.check_reports(
-        paths.for_each_image(options, _graph_file, out=(".npz",), plot=paths.PLOTS)
-    )
+    common.check_reports(paths.for_each_image(options, _graph_file, out=(".npz",)))
 
 
 def build(kind: str, pixels: npt.ArrayLike, options: argparse.Namespace, **axes: Any) -> Any:
@@ -55,12 +49,8 @@ def build(kind: str, pixels: npt.ArrayLike, options: argparse.Namespace, **axes:
 
 
 def _graph_file(path: Path, files: paths.Files, options: argparse.Namespace) -> common.Report:
-    from nnk_image.plotting import plot_comparison, plot_degrees
-
-    out, plot = files["out"], files["plot"]
-    source = sources.read_source(path, options)
-    sources.check_single(path, source, out, plot)
-    shown = None if plot is None else _drawable(path, source)
+    out, source = files["out"], sources.read_source(path, options)
+    sources.check_single(path, source, out)
     sources.print_axes(path, source)
     for label, pixels in source.parts:
         start = time.perf_counter()
@@ -68,29 +58,11 @@ def _graph_file(path: Path, files: paths.Files, options: argparse.Namespace) -> 
         seconds = time.perf_counter() - start
         if out is not None:
             graph.save(out)
-        if shown is not None:
-            with common.plot(plot, 3, (13, 4.2)) as axes:
-                plot_comparison({path.name: shown}, axes)
-                plot_degrees(graph, axes[1], count=True)
-                plot_degrees(graph, axes[2])
         rows = {**lines_of(graph), "built in": f"{seconds:.3f} s"}
-        written = [str(target) for target in (out, plot) if target is not None]
-        rows |= {"written": ", ".join(written)} if written else {}
+        rows |= {} if out is None else {"written": str(out)}
         lines = (f"{name:>12}: {text}" for name, text in rows.items())
         print("\n".join([f"{path}{label}:", *lines]))
     return {}
-
-
-def _drawable(path: Path, source: sources.Source) -> npt.NDArray[Any]:
-    """Return the image of a file with its channels last; refuse what plots cannot draw."""
-    (_, pixels), axis = next(source.parts), source.options["channel_axis"]
-    pixels = pixels if axis is None else np.moveaxis(pixels, axis, -1)
-    problem = "is a volume" if len(source.space) > 2 else None
-    if axis is not None and pixels.shape[-1] not in (3, 4):
-        problem = f"has {pixels.shape[-1]} channels"
-    if problem:
-        raise ImageFileError(f"{path}: {problem}, which --plot cannot draw; leave it out")
-    return pixels
 
 
 def lines_of(graph: nnk_image.ImageGraph) -> dict[str, str]:
