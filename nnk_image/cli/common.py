@@ -56,13 +56,6 @@ def add_graph_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--jobs", type=int, default=-1, metavar="N", help=JOBS)
 
 
-def add_outputs(command: argparse.ArgumentParser, **about: str) -> None:
-    """Add an option for each kind of file that is written, and ``--overwrite``."""
-    for name, text in about.items():
-        command.add_argument(f"--{name}", metavar="FILE", help=text)
-    add_overwrite(command)
-
-
 def add_overwrite(command: Any) -> None:
     text = "replace files that exist (default: refuse)"
     command.add_argument("--overwrite", action="store_true", help=text)

@@ -33,8 +33,9 @@ def add_command(commands: Any) -> None:
     orders = "Chebyshev orders (default: 4 6 12 15 30)"
     add("--orders", type=int, nargs="+", default=[4, 6, 12, 15, 30], metavar="M", help=orders)
     add("--blocks", type=int, choices=(4, 8, 16, 32), help="also block transforms")
-    curves = "picture of the curves (.png, .pdf, .svg)"
-    common.add_outputs(command, json="all numbers as JSON", plot=curves)
+    add("--json", metavar="FILE", help="all numbers as JSON")
+    add("--plot", metavar="FILE", help="picture of the curves (.png, .pdf, .svg)")
+    common.add_overwrite(command)
     sources.add_max_pixels(command)
 
 

@@ -27,12 +27,13 @@ def add_command(commands: Any) -> None:
         "photos/ --window 7 --sigma-f 15 --out graphs/",
         "volume.tif --spacing 3,1,1 --sigma-f 40 --out volume.npz",
     )
-    command.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
-    kinds = "graph to build (default: nnk)"
-    command.add_argument("--kind", choices=BUILDERS, default="nnk", help=kinds)
+    add = command.add_argument
+    add("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
+    add("--kind", choices=BUILDERS, default="nnk", help="graph to build (default: nnk)")
     common.add_graph_options(command)
     saved = "save the graph (.npz, read by ImageGraph.load); a folder for several images"
-    common.add_outputs(command, out=saved)
+    add("--out", metavar="FILE", help=saved)
+    common.add_overwrite(command)
     sources.add_options(command)
 
 

@@ -22,12 +22,13 @@ def add_command(commands: Any) -> None:
         "t1.nii.gz --rician --map sigma.nii.gz",
         "photos/ --recursive",
     )
-    command.add_argument("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
-    common.add_outputs(
-        command,
-        out="write the model (.json, read by denoise --noise); a folder for several images",
-        plot="picture of the model (.png, .pdf, .svg); a folder for several images",
-    )
+    add = command.add_argument
+    add("images", nargs="+", metavar="IMAGE", help="files, folders or patterns")
+    saved = "write the model (.json, read by denoise --noise); a folder for several images"
+    add("--out", metavar="FILE", help=saved)
+    drawn = "picture of the model (.png, .pdf, .svg); a folder for several images"
+    add("--plot", metavar="FILE", help=drawn)
+    common.add_overwrite(command)
     sources.add_noise_options(command)
     sources.add_options(command)
 
