@@ -53,7 +53,7 @@ class Original(NamedTuple):
 
 def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels, Metadata]:
     """Read all pages, thumbnails aside, as one array."""
-    with captured_errors() as errors, tifffile.TiffFile(stream) as file:
+    with no_damage() as errors, tifffile.TiffFile(stream) as file:
         page: Any = file.pages.first
         series, pages = checked_series(file)
         several = pages > 1 or not {*series[0].axes} <= {*"YXS"}
@@ -75,9 +75,7 @@ def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels
         if several and len(series) > 1:
             sizes = ", ".join(f"{'x'.join(map(str, s.shape))} {s.dtype}" for s in series[:3])
             raise FormatError(f"holds {len(series)} images ({sizes}); save each of them by itself")
-        result = _array(file, series[0], limit, axes)
-        check_errors(errors)
-        return result
+        return _array(file, series[0], limit, axes)
 
 
 def checked_series(file: tifffile.TiffFile) -> tuple[list[Any], int]:
@@ -96,12 +94,6 @@ def checked_series(file: tifffile.TiffFile) -> tuple[list[Any], int]:
     return series, pages
 
 
-def check_errors(errors: list[str]) -> None:
-    """Refuse a file if tifffile complains: a truncated stack must not be read as a shorter one."""
-    if errors:
-        raise FormatError(f"is damaged or truncated ({errors[0]}); fetch it again")
-
-
 def _count_pages(file: tifffile.TiffFile) -> int:
     """Return the number of pages that are no thumbnails; pages may refer to earlier ones."""
     pages: Any = file.pages
@@ -115,8 +107,11 @@ def _count_pages(file: tifffile.TiffFile) -> int:
 
 
 @contextmanager
-def captured_errors() -> Iterator[list[str]]:
-    """Gather tifffile's log messages about damage, which would otherwise go to standard error."""
+def no_damage() -> Iterator[list[str]]:
+    """Refuse a file if tifffile complains: a truncated stack must not be read as a shorter one.
+
+    Yield the list of its log messages about damage, which do not go to standard error.
+    """
     texts: list[str] = []
     thread, logger = threading.get_ident(), logging.getLogger("tifffile")
 
@@ -133,6 +128,8 @@ def captured_errors() -> Iterator[list[str]]:
         yield texts
     finally:
         logger.removeFilter(gather)
+    if texts:
+        raise FormatError(f"is damaged or truncated ({texts[0]}); fetch it again")
 
 
 def _check_ome(file: tifffile.TiffFile) -> None:
