@@ -1,6 +1,7 @@
 """Points with a candidate search and a kernel: the neighborhoods of any queries."""
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,13 +30,7 @@ from nnk_image.neighbors.options import (
     check_params,
 )
 from nnk_image.neighbors.result import Neighborhoods, Solved
-from nnk_image.neighbors.weights import (
-    check_diagonal,
-    check_symmetric,
-    drop_small,
-    solve_given,
-    warn_if_indefinite,
-)
+from nnk_image.neighbors.weights import check_diagonal, check_symmetric, warn_if_indefinite
 from nnk_image.neighbors.widths import check_sigma, sigma_of
 
 BY_DISTANCE = ("kstar", "lnp")
@@ -91,17 +86,11 @@ class NeighborhoodModel:
             self._sigma = self._scale * width
 
     def _check_method(self) -> None:
-        method, duplicates = self.method, self.params.duplicates
+        method = self.method
         if method in BY_DISTANCE and self.kernel.name != "gaussian":
             raise ValueError(
                 f"method={method!r} uses distances of points and no kernel; use kernel='gaussian', "
                 "which it ignores"
-            )
-        needs_core = method not in ("nnk", "knn", "mutual_knn") or duplicates == "share"
-        if self.kernel.function is not None and needs_core:
-            raise ValueError(
-                "a function as kernel works only with method='nnk', 'knn' or 'mutual_knn' and "
-                "duplicates='first'; pass the matrix of your function with kernel='precomputed'"
             )
         if self.params.l1 > 0 and (method not in _REGRESSIONS or self.kernel.name == "lle"):
             raise ValueError(
@@ -210,23 +199,23 @@ class NeighborhoodModel:
             executor.run(work, n, rows_per_chunk=max(1, min(1024, _WORK_PER_CHUNK // cost)))
 
     def _solve_by_function(self, function: KernelFunction, given: Queries, solved: Solved) -> None:
-        """Solve for kernels that are Python functions, one query after the other."""
+        """Solve for kernels that are Python functions: a precomputed kernel for each query."""
+        model = copy(self)
+        model.kernel = KERNELS["precomputed"]
         rows = np.split(given.candidates.indices, given.candidates.indptr[1:-1])
         for q, found in enumerate(rows):
             found = np.unique(found[(found >= 0) & ~(given.own & (found == q))])
             points = np.concatenate([given.rows[q : q + 1], self.points[found]])
-            whole = evaluate(function, points, points)
-            check_diagonal("the matrix of the kernel function", whole)
-            order = np.argsort(-whole[0, 1:], kind="stable")[: self.n_neighbors]
-            K, b = whole[np.ix_(order + 1, order + 1)], whole[0, order + 1]
-            if self.method == "nnk":
-                theta, residual = (x[0] for x in solve_given(K[None], b[None], self.params.l1))
-                solved.residual[q], scales = residual, K
-            else:
-                theta, scales = np.maximum(b, 0), np.eye(len(b))
-            solved.error[q] = max(0.5 * whole[0, 0] - b @ theta + 0.5 * theta @ K @ theta, 0)
-            drop_small(theta, scales, b, self.params.tol)
-            solved.put(q, found[order], theta)
+            model.points = matrix = evaluate(function, points, points)
+            check_diagonal("the matrix of the kernel function", matrix)
+            model.diagonal = matrix[0, 0]
+            candidates = Candidates.of_table(np.arange(1, len(matrix))[None])
+            one = Solved(candidates, len(matrix), np.nan)
+            model._solve_by_name(Queries(matrix[:1], candidates, False), one)
+            n = one.count[0]
+            part = slice(solved.start[q], solved.start[q] + n)
+            solved.index[part], solved.weight[part] = found[one.index[:n] - 1], one.weight[:n]
+            solved.count[q], solved.error[q], solved.residual[q] = n, one.error[0], one.residual[0]
 
     def warn_if_empty(self, solved: Solved) -> None:
         """Warn if the points have candidates, but none of them a neighbor."""

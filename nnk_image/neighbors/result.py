@@ -115,13 +115,6 @@ class Solved:
         self.index, self.weight = np.full(room, -1, candidates.indices.dtype), np.zeros(room)
         self.error, self.residual = np.zeros(n), np.zeros(n)
 
-    def put(self, query: int, points: Array, weights: Array) -> None:
-        """Set the candidates of a query and their weights, in any order."""
-        order = np.argsort(points)
-        part = slice(self.start[query], self.start[query] + len(points))
-        self.index[part], self.weight[part] = points[order], weights[order]
-        self.count[query] = len(points)
-
     def _rows(self, given: NDArray[np.bool_], values: Array) -> csr_array:
         """Return the `values` of the candidates where `given` is True, one row per query."""
         dtype = memory.index_dtype(len(given))
