@@ -19,7 +19,7 @@ from nnk_image.base.extras import requires_extra
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors.features import middle_of
-from nnk_image.neighbors.kernels import Kernel, evaluate, kernel_rows, similarities, unit_rows
+from nnk_image.neighbors.kernels import Kernel, kernel_matrix, kernel_rows, unit_rows
 
 KD_TREE_FEATURES = 15
 """Largest number of features for which a kd-tree is faster than comparing all pairs."""
@@ -193,24 +193,16 @@ class SimilaritySearch:
     """The most similar points, by comparing all pairs, for kernels without a distance."""
 
     def __init__(self, kernel: Kernel, points: Array) -> None:
-        self._kernel, self._points = kernel, kernel_rows(kernel, points)
+        self._kernel, self._rows = kernel, kernel_rows(kernel, points)
 
     def candidates(self, queries: Array, n: int) -> Candidates:
         """Return the `n` most similar points of each query; of equal ones those of lowest index."""
         found = np.empty((len(queries), n), np.int64)
-        rows = max(1, _SIMILARITIES_AT_A_TIME // len(self._points))
-        for i in range(0, len(queries), rows):
-            found[i : i + rows] = _largest(self._similarities(queries[i : i + rows]), n)
+        step = max(1, _SIMILARITIES_AT_A_TIME // len(self._rows))
+        for i in range(0, len(queries), step):
+            rows = kernel_rows(self._kernel, queries[i : i + step])
+            found[i : i + step] = _largest(kernel_matrix(self._kernel, 1.0, rows, self._rows), n)
         return Candidates.of_table(found)
-
-    def _similarities(self, queries: Array) -> Array:
-        """Return similarities of queries and points, in the floating type of the points."""
-        kernel = self._kernel
-        if kernel.name == "precomputed":
-            return queries
-        if kernel.function is not None:
-            return evaluate(kernel.function, queries, self._points)
-        return similarities(kernel, kernel_rows(kernel, queries) @ self._points.T)
 
 
 def _largest(similarity: Array, n: int) -> NDArray[np.intp]:
