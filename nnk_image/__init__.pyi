@@ -19,7 +19,7 @@ from .io.standard import standard_images as standard_images
 from .learning.classify import KStarNeighborsClassifier as KStarNeighborsClassifier
 from .learning.classify import NNKClassifier as NNKClassifier
 from .learning.means import NNKMeans as NNKMeans
-from .learning.means_classifier import NNKMeansClassifier as NNKMeansClassifier
+from .learning.means import NNKMeansClassifier as NNKMeansClassifier
 from .learning.regress import KStarNeighborsRegressor as KStarNeighborsRegressor
 from .learning.regress import NNKRegressor as NNKRegressor
 from .learning.transformer import NNKGraphTransformer as NNKGraphTransformer

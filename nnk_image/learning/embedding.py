@@ -9,8 +9,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from nnk_image.base.checks import check_count, warn
 from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
+from nnk_image.learning.geometry import Weights, check_weights
 from nnk_image.learning.harmonic import factorized
-from nnk_image.learning.inputs import Weights, check_weights
 from nnk_image.spectral.spectrum import with_fixed_signs
 
 _DENSE = 600  # up to this number of points a dense solver is fastest
@@ -66,7 +66,7 @@ def lle_embedding(weights: Weights, n_components: int = 2) -> Array:
     >>> bool(np.allclose(radius, radius[0]))
     True
     """
-    matrix = check_weights(weights, square=True)
+    matrix = check_weights(weights)
     n = matrix.shape[0]
     total = degrees(matrix)
     if (bad := np.abs(total) <= 1e-12 * np.abs(matrix).sum(axis=1)).any():

@@ -12,9 +12,8 @@ from nnk_image.base.checks import plain_array, warn
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import degrees
-from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.learning.inputs import check_graph
-from nnk_image.solvers.problem import Graph, Problem, check_known, known_channels
+from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
+from nnk_image.solvers.problem import Graph, Problem, adjacency_of, check_known, known_channels
 from nnk_image.solvers.quadratic import QuadraticSystem
 
 _LARGEST_ERROR = 1e-6  # of the last column in `harmonic`, which is 1 if exact
@@ -87,6 +86,11 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
             "known values"
         )
     return (scale * found).reshape(np.shape(values))
+
+
+def check_graph(graph: Graph) -> csr_array:
+    """Return a copy of the adjacency of an undirected graph as canonical float64 CSR."""
+    return adjacency_of(check_undirected(graph)).astype(np.float64)
 
 
 def harmonic(graph: Graph, adjacency: csr_array, known: Array, given: Array) -> tuple[Array, Array]:

@@ -8,11 +8,10 @@ import numpy.typing as npt
 from nnk_image.base.checks import check_choice, check_count, plain_array, warn
 from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
-from nnk_image.learning.harmonic import harmonic
-from nnk_image.learning.inputs import check_graph, check_labels
+from nnk_image.learning.harmonic import check_graph, harmonic
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
-from nnk_image.solvers.problem import Graph
+from nnk_image.solvers.problem import Graph, node_values
 
 
 def label_propagation(
@@ -73,7 +72,7 @@ def label_propagation(
     """
     check_choice("laplacian", laplacian, ("combinatorial", "normalized"))
     adjacency = check_graph(graph)
-    labels = check_labels(labels, graph, adjacency.shape[0])
+    labels = _check_labels(labels, graph, adjacency.shape[0])
     shape, labels = labels.shape, labels.ravel()
     known = labels != -1
     if known.all():
@@ -95,6 +94,24 @@ def label_propagation(
         result[~reached] = _most_frequent(labels[known], ~reached, "nodes")
     result = result.reshape(shape)
     return (result, scores.reshape(*shape, -1)) if return_scores else result
+
+
+def _check_labels(labels: npt.ArrayLike, graph: Graph, n: int) -> Array:
+    """Return labels of n nodes, whole numbers or -1 (unknown), not all unknown."""
+    array = plain_array(labels)
+    whole = array.dtype.kind == "f" and (np.isfinite(array) & (array == np.rint(array))).all()
+    if array.dtype.kind not in "iu" and not whole:
+        raise TypeError(
+            f"labels must be integers, -1 where unknown, not {array.dtype}; number the classes by "
+            "classes, labels = np.unique(names, return_inverse=True), and set the unknown ones to "
+            "-1 afterwards"
+        )
+    node_values("labels", array, graph, n, channels=False)
+    if array.size and array.min() < -1:
+        raise ValueError(f"labels must be -1 (unknown) or not negative, got {array.min()}")
+    if not (array != -1).any():
+        raise ValueError("all labels are -1 (unknown); give at least one")
+    return array
 
 
 def _most_frequent(labels: Array, nodes: Array, what: str) -> Array:
