@@ -16,12 +16,12 @@ from .graph.build import image_graph as image_graph
 from .graph.pixel_graph import ImageGraph as ImageGraph
 from .io.standard import standard_image as standard_image
 from .io.standard import standard_images as standard_images
-from .learning.classify import KStarNeighborsClassifier as KStarNeighborsClassifier
-from .learning.classify import NNKClassifier as NNKClassifier
 from .learning.means import NNKMeans as NNKMeans
 from .learning.means import NNKMeansClassifier as NNKMeansClassifier
-from .learning.regress import KStarNeighborsRegressor as KStarNeighborsRegressor
-from .learning.regress import NNKRegressor as NNKRegressor
+from .learning.predictors import KStarNeighborsClassifier as KStarNeighborsClassifier
+from .learning.predictors import KStarNeighborsRegressor as KStarNeighborsRegressor
+from .learning.predictors import NNKClassifier as NNKClassifier
+from .learning.predictors import NNKRegressor as NNKRegressor
 from .learning.transformer import NNKGraphTransformer as NNKGraphTransformer
 from .neighbors import Neighborhoods as Neighborhoods
 from .neighbors import nnk_graph as nnk_graph

@@ -19,8 +19,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from nnk_image.base.checks import check_count, check_number
 from nnk_image.base.image import Array
+from nnk_image.learning.estimator import KernelEstimator
 from nnk_image.learning.gram import Gram
-from nnk_image.learning.predictors import KernelEstimator
 from nnk_image.neighbors.model import NeighborhoodModel
 from nnk_image.neighbors.weights import nnk_weights
 

@@ -13,7 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from nnk_image.base.checks import check_choice
 from nnk_image.base.image import Array
-from nnk_image.learning.predictors import NeighborhoodEstimator
+from nnk_image.learning.estimator import NeighborhoodEstimator
 from nnk_image.neighbors.options import SYMMETRIZE, KernelOptions
 
 
