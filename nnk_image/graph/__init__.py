@@ -1,5 +1,5 @@
 """Graphs whose nodes are the pixels of an image: chosen, weighted, saved."""
 
-from nnk_image.graph.grid import grid_graph
+from nnk_image.graph.build import grid_graph
 
 __all__ = ["grid_graph"]

@@ -17,7 +17,7 @@ from nnk_image.base.extras import requires_extra
 from nnk_image.base.image import Array
 from nnk_image.graph import laplacian
 from nnk_image.graph.files import check_edges, read_graph, write_graph
-from nnk_image.graph.planes import EdgePlanes
+from nnk_image.graph.pruning import EdgePlanes
 
 if TYPE_CHECKING:
     import networkx

@@ -10,7 +10,7 @@ import numpy as np
 
 from nnk_image.base import memory
 from nnk_image.graph.laplacian import degrees
-from nnk_image.graph.planes import EdgePlanes
+from nnk_image.graph.pruning import EdgePlanes
 from nnk_image.graph.window import window_on
 from nnk_image.spectral.block_matrix import BlockMatrix, MatrixWeights
 from nnk_image.spectral.time_skewing import ORDERS_PER_BLOCK, SkewedSweeps
