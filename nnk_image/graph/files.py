@@ -15,8 +15,7 @@ from nnk_image.base.geometry import strides_of
 from nnk_image.base.image import MOST_AXES, Array, check_spacing
 from nnk_image.graph.window import check_window, sides_of
 
-FORMAT = "nnk_image.ImageGraph 1"
-"""Value of the entry `format` in a graph's file."""
+FORMAT = "nnk_image.ImageGraph 1"  # the entry `format` in a graph's file
 
 _PARTS = ("shape", "kind", "window", "sigma_d", "sigma_f", "directed", "valid", "spacing")
 

@@ -29,11 +29,8 @@ from nnk_image.base.image import (
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.window import check_window, sides_of, window_on
 
-DEFAULT_WINDOW = {2: 11, 3: 5, 4: 3}
-"""Default side of the window by number of axes; each window holds about 100 pixels."""
-
-EDGE_SWEEPS = 2
-"""Number of passes of `choose_edges` over all rows, for progress bars."""
+DEFAULT_WINDOW = {2: 11, 3: 5, 4: 3}  # side by number of axes: each holds about 100 pixels
+EDGE_SWEEPS = 2  # passes of `choose_edges` over all rows, for progress bars
 
 
 class GraphSpec:

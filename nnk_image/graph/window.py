@@ -13,14 +13,9 @@ import numpy as np
 from nnk_image import _core
 from nnk_image.base.geometry import Lines
 
-MAX_WINDOW = 63
-"""Largest window side: neighbors hardly change beyond 7, and the cost grows with the area."""
-
-MAX_WINDOW_PIXELS = MAX_WINDOW**2
-"""Largest number of pixels in a window: the product of its sides."""
-
-_TIE_TOLERANCE = 1e-12
-"""Relative increase of thresholds if the spacing is not 1, so that rounding breaks no ties."""
+MAX_WINDOW = 63  # neighbors hardly change beyond 7, and the cost grows with the area
+MAX_WINDOW_PIXELS = MAX_WINDOW**2  # the product of the sides
+_TIE_TOLERANCE = 1e-12  # relative increase of thresholds, against rounding, if spacing is not 1
 
 
 @dataclass(frozen=True, eq=False)

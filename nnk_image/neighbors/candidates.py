@@ -21,9 +21,7 @@ from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors.features import middle_of
 from nnk_image.neighbors.kernels import Kernel, kernel_matrix, kernel_rows, unit_rows
 
-KD_TREE_FEATURES = 15
-"""Largest number of features for which a kd-tree is faster than comparing all pairs."""
-
+KD_TREE_FEATURES = 15  # most features for which a kd-tree is faster than comparing all pairs
 _TIE = 1e-6  # relative difference below which two distances count as equal, because of rounding
 _SMALL_ANGLE = 1e-8  # cosines of smaller angles are 1 after rounding
 _MOST_TIES = 8  # to settle ties, at most this many times the candidates needed are searched

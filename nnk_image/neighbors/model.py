@@ -33,9 +33,7 @@ from nnk_image.neighbors.result import Neighborhoods, Solved
 from nnk_image.neighbors.weights import check_diagonal, check_symmetric, warn_if_indefinite
 from nnk_image.neighbors.widths import check_sigma, sigma_of
 
-BY_DISTANCE = ("kstar", "lnp")
-"""Methods that use distances and no kernel."""
-
+BY_DISTANCE = ("kstar", "lnp")  # methods that use distances and no kernel
 _REGRESSIONS = ("nnk", "omp", "mp")  # methods that minimize the error of the regression
 _WORK_PER_CHUNK = 1 << 24  # multiplications in a chunk of queries: some milliseconds
 

@@ -29,8 +29,7 @@ Graph: TypeAlias = Any  # ImageGraph, or what `check_adjacency` takes
 Solution: TypeAlias = tuple[Array, int, float, Array]
 """Of a channel: its signal, the number of iterations, the error, and the state of the solver."""
 
-_ROUGH = 1e-3
-"""If rounding stops the iterations before `tol` is reached, errors above this give a warning."""
+_ROUGH = 1e-3  # where rounding stops the iterations before `tol`, larger errors give a warning
 
 
 @dataclass(frozen=True)

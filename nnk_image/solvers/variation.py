@@ -14,8 +14,7 @@ from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.solvers.problem import Graph, Problem, Solution, check_problem
 
-_PER_CHUNK = 1 << 16
-"""Nodes or edges per chunk for any n_jobs, so that sums are always rounded in the same order."""
+_PER_CHUNK = 1 << 16  # nodes or edges, for any n_jobs: sums are always rounded in the same order
 
 _STEPS_PER_CHECK = 10
 _DIVISOR_OF_FIXED = 1e-9  # difference of two fixed nodes at which their flow is at its limit

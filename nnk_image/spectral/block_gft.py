@@ -12,8 +12,7 @@ from nnk_image.graph.laplacian import check_symmetric
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.spectral.spectrum import with_fixed_signs
 
-BLOCK_SIZES = 2, 64
-"""Smallest and largest side of a block in pixels."""
+BLOCK_SIZES = 2, 64  # smallest and largest side of a block in pixels
 
 
 def block_gft(

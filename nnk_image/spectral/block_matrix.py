@@ -76,8 +76,7 @@ class BlockMatrix:
         Approximate fraction of the recurrence's time that is spent in the rows up to each one.
     """
 
-    SETUP_SWEEPS = 2
-    """Number of passes over all rows to set up an operator, for progress bars."""
+    SETUP_SWEEPS = 2  # passes over all rows to set up an operator, for progress bars
 
     def __init__(self, shape, window, dtype, weights, executor, keep=True):
         self.shape, self.dtype = shape, dtype

@@ -12,16 +12,10 @@ from scipy.linalg import eigh_tridiagonal
 from nnk_image.base.parallel import one_blas_thread
 from nnk_image.graph.window import sides_of
 
-N_PRODUCTS = 2
-"""Number of products with D + W in the bound of the combinatorial Laplacian."""
-
-_TIE = 1e-6
-"""Relative difference below which two entries of an eigenvector count as equally large."""
-
+N_PRODUCTS = 2  # products with D + W in the bound of the combinatorial Laplacian
+_TIE = 1e-6  # relative difference below which two entries of an eigenvector are equally large
 _LANCZOS_STEPS = 30  # most products with the matrix
-
-_FREQUENCIES = np.linspace(0, np.pi, 301)
-"""Angular frequencies at which the Fourier series of a spatial kernel is evaluated."""
+_FREQUENCIES = np.linspace(0, np.pi, 301)  # angular, for the Fourier series of spatial kernels
 
 
 def bound_statistic(recurrence, kind, executor, inside=...):

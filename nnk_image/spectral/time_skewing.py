@@ -15,9 +15,7 @@ import numpy as np
 
 from nnk_image import _core
 
-ORDERS_PER_BLOCK = 8
-"""Largest number of orders in a block (measured: 6 to 15 are alike)."""
-
+ORDERS_PER_BLOCK = 8  # at most (measured: 6 to 15 are alike)
 _ORDERS_PER_BLOCK_OF_SLICES = 4  # in volumes, where orders are slices apart (2 to 4 are alike)
 _ORDERS_PER_LONG_BLOCK = _core.MAX_ORDERS  # if entries are not kept: each block recomputes them
 _ROWS_PER_FILLING = 32  # rows whose entries are made before they are used, if these are not kept

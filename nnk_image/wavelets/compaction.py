@@ -18,8 +18,7 @@ from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.spectral.block_gft import BLOCK_SIZES, block_gft
 from nnk_image.wavelets.transform import MAX_ORDER, SpectralGraphWavelets
 
-ORDERS = (4, 6, 12, 15, 30)
-"""Chebyshev orders of the thesis's Figure 3.3, and 30."""
+ORDERS = (4, 6, 12, 15, 30)  # Chebyshev orders of the thesis's Figure 3.3, and 30
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,12 +15,8 @@ from nnk_image.spectral.operator import LaplacianOperator
 from nnk_image.spectral.spectrum import lanczos
 from nnk_image.wavelets import filter_bank
 
-MAX_ORDER = 100_000
-"""Largest Chebyshev order: far beyond any use, so that a typing error does not cost hours."""
-
-LANCZOS_MARGIN = 1.01
-"""For lmax='lanczos', the factor between the estimate of the largest eigenvalue and `lmax`."""
-
+MAX_ORDER = 100_000  # far beyond any use, so that a typing error does not cost hours
+LANCZOS_MARGIN = 1.01  # for lmax='lanczos', `lmax` over the estimate of the largest eigenvalue
 _TOLERANCE = 1e-4  # in units of bound / 2: rounding may move an eigenvalue out of [0, bound]
 
 
