@@ -65,9 +65,12 @@ def _parts_of(file: Mapping[str, Array]) -> dict[str, Any]:
     shape = tuple(int(n) for n in file["shape"])
     if not 2 <= len(shape) <= MOST_AXES or min(shape) < 1:
         raise ValueError(f"shape {shape}")
+    indptr, indices, data = file["indptr"], file["indices"], file["data"]
+    if indptr.dtype not in (np.int32, np.int64) or indices.dtype != indptr.dtype:
+        raise ValueError(f"indptr is {indptr.dtype}, indices are {indices.dtype}")
     window, spacing = file["window"].tolist(), file.get("spacing")
     return {
-        "edges": _matrix_of(file, math.prod(shape)),
+        "edges": csr_array((data, indices, indptr), 2 * (math.prod(shape),)),
         "shape": shape,
         "kind": check_choice("kind", str(file["kind"]), ("nnk", "bilateral")),
         "window": check_window(window, len(shape)),
@@ -77,14 +80,6 @@ def _parts_of(file: Mapping[str, Array]) -> dict[str, Any]:
         "valid": file.get("valid"),
         "spacing": check_spacing(spacing.tolist(), len(shape)) if spacing is not None else None,
     }
-
-
-def _matrix_of(file: Mapping[str, Array], n_nodes: int) -> csr_array:
-    """Return the CSR arrays as a matrix."""
-    indptr, indices, data = file["indptr"], file["indices"], file["data"]
-    if indptr.dtype not in (np.int32, np.int64) or indices.dtype != indptr.dtype:
-        raise ValueError(f"indptr is {indptr.dtype}, indices are {indices.dtype}")
-    return csr_array((data, indices, indptr), shape=(n_nodes, n_nodes))
 
 
 def check_edges(graph: Any) -> None:

@@ -75,9 +75,7 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
     given = given.T.astype(np.float64, order="C")
     scale = np.abs(given).max() or 1.0
     given /= scale  # so that squares neither overflow nor underflow
-    found, probability = harmonic(graph, adjacency, fixed, given)
-    reached = probability > 0
-    found[reached] /= probability[reached, None]
+    found, reached = harmonic(graph, adjacency, fixed, given)
     if not reached.all():
         found[~reached] = given[fixed].mean(axis=0)
         warn(
@@ -96,20 +94,21 @@ def check_graph(graph: Graph) -> csr_array:
 def harmonic(graph: Graph, adjacency: csr_array, known: Array, given: Array) -> tuple[Array, Array]:
     """Return `given` at the known nodes and the mean over the neighbors elsewhere, (N, C).
 
-    `adjacency` is that of the graph, from `check_graph`. The second result, (N,), is the harmonic
-    function with value 1 at all known nodes. It is exactly 1 at linked nodes; where rounding makes
-    it smaller, values must be divided by it. Both are 0 where no path leads to a known node.
+    `adjacency` is that of the graph, from `check_graph`. Also returns which nodes are linked to a
+    known one, (N,); at the others, values are 0.
     """
     component = connected_components(adjacency, directed=False)[1]
-    reached = np.isin(component, component[known])
-    given = np.column_stack([given, known])
+    linked = np.isin(component, component[known])
+    given = np.column_stack([given, known])  # the last function is 1 everywhere, but for rounding
     if len(known) > _DIRECT:
         operand = graph if isinstance(graph, ImageGraph) else adjacency
         found = _iterated(operand, known, given)
-        if found is not None and (np.abs(found[reached, -1] - 1) <= _LARGEST_ERROR).all():
-            return np.where(reached[:, None], found[:, :-1], 0), reached.astype(float)
-    found = _eliminated(adjacency, known, reached, given)
-    return found[:, :-1], np.maximum(found[:, -1], 0)
+        if found is not None and (np.abs(found[linked, -1] - 1) <= _LARGEST_ERROR).all():
+            return np.where(linked[:, None], found[:, :-1], 0), linked
+    found = _eliminated(adjacency, known, linked, given)
+    linked = found[:, -1] > 0  # not where weights are so small that rounding leaves nothing
+    found[linked] /= found[linked, -1:]
+    return np.where(linked[:, None], found[:, :-1], 0), linked
 
 
 def _eliminated(adjacency: csr_array, known: Array, reached: Array, given: Array) -> Array:
