@@ -27,7 +27,7 @@ from nnk_image.graph.window import sides_of
 from nnk_image.io import arrays
 from nnk_image.noise.model import NoiseModel
 from nnk_image.spectral.chebyshev import GridRecurrence
-from nnk_image.spectral.spectrum import N_PRODUCTS, bound_of, bound_statistic
+from nnk_image.spectral.operator import N_PRODUCTS, bound_of, bound_statistic
 from nnk_image.wavelets.transform import SpectralGraphWavelets
 
 __all__ = ["analyze", "denoise", "filter"]

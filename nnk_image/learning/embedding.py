@@ -11,7 +11,7 @@ from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
 from nnk_image.learning.geometry import Weights, check_weights
 from nnk_image.learning.harmonic import factorized
-from nnk_image.spectral.spectrum import with_fixed_signs
+from nnk_image.spectral.block_gft import with_fixed_signs
 
 _DENSE = 600  # up to this number of points a dense solver is fastest
 _SHIFT = 1e-9  # of the largest diagonal entry; is added to the diagonal to make it invertible

@@ -10,9 +10,9 @@ from nnk_image.base.geometry import as_blocks
 from nnk_image.base.parallel import RowExecutor, one_blas_thread
 from nnk_image.graph.laplacian import check_symmetric
 from nnk_image.graph.pixel_graph import ImageGraph
-from nnk_image.spectral.spectrum import with_fixed_signs
 
 BLOCK_SIZES = 2, 64  # smallest and largest side of a block in pixels
+_TIE = 1e-6  # relative difference below which two entries of an eigenvector are equally large
 
 
 def block_gft(
@@ -118,3 +118,13 @@ def block_gft(
         return result.reshape(*counts, size**2, *array.shape[2:])
     pixels = result.reshape(*counts, size, size, -1).swapaxes(1, 2)
     return pixels.reshape(counts[0] * size, counts[1] * size, *array.shape[3:])
+
+
+def with_fixed_signs(vectors):
+    """Return columns with signs that make the first of the entries of largest size positive.
+
+    Rounding hardly ever changes these signs, unlike that of a sum, which is 0 for many columns.
+    """
+    size = np.abs(vectors)
+    first = (size > (1 - _TIE) * size.max(axis=0)).argmax(axis=0)
+    return vectors * np.where(vectors[first, np.arange(len(first))] < 0, -1.0, 1.0)

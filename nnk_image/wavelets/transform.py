@@ -12,7 +12,6 @@ from nnk_image.base.checks import check_choice, check_count, check_number, ready
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.spectral.operator import LaplacianOperator
-from nnk_image.spectral.spectrum import lanczos
 from nnk_image.wavelets import filter_bank
 
 MAX_ORDER = 100_000  # far beyond any use, so that a typing error does not cost hours
@@ -304,7 +303,7 @@ class SpectralGraphWavelets:
         if bound is not None:
             name, interval_end = "bound", check_number("bound", bound, "end of the interval")
         if interval_end is not None and interval_end < self._operator.bound:
-            least, _ = self._lanczos(executor)
+            least, _ = self._operator.largest_eigenvalue(executor)
             if interval_end < least * (1 - 1e-5):
                 raise ValueError(
                     f"{name}={interval_end:g} lies below the largest eigenvalue, which is at least "
@@ -312,18 +311,10 @@ class SpectralGraphWavelets:
                 )
         if design_end is None:
             design_end = interval_end or self._operator.bound
-            estimate = 0.0 if lmax is None else sum(self._lanczos(executor))
+            estimate = 0.0 if lmax is None else sum(self._operator.largest_eigenvalue(executor))
             if estimate > 0:  # it is 0 without edges
                 design_end = LANCZOS_MARGIN * min(estimate, design_end)
         return design_end, interval_end or design_end
-
-    def _lanczos(self, executor: RowExecutor) -> tuple[float, float]:
-        shape = self._operator.shape
-        start = np.random.default_rng(0).standard_normal(shape).astype(self.dtype)
-        value, residual = lanczos(
-            lambda v: self._operator.multiply(v.reshape(shape), executor).ravel(), start.ravel()
-        )
-        return value * self._operator.bound, residual * self._operator.bound
 
     def _check_signal(self, values: npt.ArrayLike, leading: tuple[int, ...], name: str) -> Array:
         """Check shape and values; return a contiguous array of the transform's dtype."""

@@ -23,8 +23,7 @@ from nnk_image import (
 )
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import KINDS, check_adjacency, laplacian
-from nnk_image.spectral.operator import LaplacianOperator
-from nnk_image.spectral.spectrum import shift_of
+from nnk_image.spectral.operator import LaplacianOperator, shift_of
 
 
 def star(leaves, weight=1.0):
