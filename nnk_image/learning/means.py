@@ -22,10 +22,8 @@ from nnk_image.base.image import Array
 from nnk_image.learning.estimator import KernelEstimator
 from nnk_image.learning.gram import Gram
 from nnk_image.neighbors.model import NeighborhoodModel
-from nnk_image.neighbors.weights import nnk_weights
 
 _SIGMA_CANDIDATES = 30  # candidates of a point, whose distances give the width if it is a rule
-_KERNEL_VALUES = 1 << 22  # in memory at a time, k^2 for each point that is coded with k atoms
 
 
 @dataclass(eq=False, repr=False)
@@ -172,16 +170,11 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def _codes(self, b: Array) -> Array:
         """Return codes (n, n_clusters) of queries, given their kernel values with the atoms."""
         k = min(self.n_neighbors, b.shape[1])
-        weights = np.zeros(b.shape)
-        step = max(1, _KERNEL_VALUES // k**2)
-        for i in range(0, len(b), step):
-            part = slice(i, i + step)
-            closeness = 2 * b[part] - np.diagonal(self._between)
-            near = np.argsort(-closeness, axis=1, kind="stable")[:, :k]  # the nearest atoms
-            K = self._between[near[:, :, None], near[:, None, :]]
-            theta = nnk_weights(K, np.take_along_axis(b[part], near, 1), n_jobs=self.n_jobs)
-            np.put_along_axis(weights[part], near, theta, 1)
-        return weights
+        closeness = 2 * b - np.diagonal(self._between)
+        near = np.argsort(-closeness, axis=1, kind="stable")[:, :k]  # the nearest atoms
+        options = {"neighbors": near, "method_params": {"tol": 0.0}, "n_jobs": self.n_jobs}
+        atoms = NeighborhoodModel(self._between, k, kernel="precomputed", **options)
+        return atoms.neighborhoods(b).to_csr().toarray()
 
     def _misfit(self, weights: Array, b: Array) -> Array:
         """Return ``|query - code|^2 - K(query, query)`` for each query, (n,)."""
