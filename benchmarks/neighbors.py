@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.machine import interleaved
 from benchmarks.timing import Table, ratio
+from nnk_image.neighbors import _core
 from nnk_image.neighbors.model import NeighborhoodModel
-from nnk_image.neighbors.weights import solve_given
 
 CASES = (  # points, features, candidates, type, sigma relative to its default
     (1000, 3, 30, "float64", 1),
@@ -73,10 +73,11 @@ def _row(n_points, n_features, k, dtype, factor, rounds):
     plain = NeighborhoodModel(points, k, neighbors=lists)
     model = NeighborhoodModel(points, k, neighbors=lists, sigma=factor * plain.sigma)
     K, b = _matrices(points, lists[:N_SCIPY], k, model.sigma)
+    out = np.zeros(b.shape), np.zeros(len(b))
     contenders = {
         "search": lambda: tree.kneighbors(points, k + 1),
         "solve": model.solve,
-        "QP": lambda: [solve_given(K, b) for _ in range(10)],
+        "QP": lambda: [_core.solve_given(K, b, 0.0, *out, 0, len(b)) for _ in range(10)],
         "nnls": lambda: [_by_scipy(*problem) for problem in zip(K, b, strict=True)],
     }
     seconds = interleaved(contenders, rounds if n_points < 10_000 else min(rounds, 3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,7 @@ _NOT_OPTIMAL = 1e-8
 """Weights that violate the conditions of a minimum by more, relative to the query's largest
 similarity, are not optimal: K is not positive semi-definite."""
 
+_NUMBERS_PER_CHUNK = 1 << 22  # of kernel matrices
 _ROUNDING = 1e-3  # relative to the largest similarity; less may be rounding errors, of float32 too
 
 
@@ -84,9 +86,15 @@ def nnk_weights(
     stack, n = b.shape[:-1], b.shape[-1]
     n_problems = math.prod(stack)
     K, b = K.reshape(n_problems, n, n), b.reshape(n_problems, n)
-    theta, residual = solve_given(K, b, l1, n_jobs)
+    theta, residual = np.zeros(b.shape), np.zeros(n_problems)
+    if b.size:
+        solve = partial(_core.solve_given, K, b, l1, theta, residual)
+        with RowExecutor(n_jobs) as executor:
+            executor.run(solve, n_problems, rows_per_chunk=max(1, _NUMBERS_PER_CHUNK // n**2))
     warn_if_indefinite(residual)
-    drop_small(theta, K, b, tol)
+    own = np.diagonal(K, axis1=-2, axis2=-1)
+    unit = np.sqrt(np.where(own > 0, own, 1))
+    theta[theta * unit < tol * (b / unit).max(axis=-1, initial=0, keepdims=True)] = 0
     return theta.reshape(*stack, n)
 
 
@@ -136,29 +144,6 @@ def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
     n = b.shape[-1]
     hidden[..., np.arange(n), np.arange(n)] = False
     return hidden
-
-
-def solve_given(
-    K: NDArray[np.float64], b: NDArray[np.float64], l1: float = 0.0, n_jobs: int | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return weights and violations of optimality of n problems K (n, k, k) and b (n, k)."""
-    theta, residual = np.zeros(b.shape), np.zeros(len(b))
-    if b.size:
-        k = b.shape[1]
-        with RowExecutor(n_jobs) as executor:
-            executor.run(
-                lambda i0, i1: _core.solve_given(K, b, l1, theta, residual, i0, i1),
-                len(b),
-                rows_per_chunk=max(1, (1 << 22) // (k * k)),
-            )
-    return theta, residual
-
-
-def drop_small(theta: Array, K: Array, b: Array, tol: float) -> None:
-    """Set weights to 0 below `tol` times the largest similarity, both scaled to K_jj = 1."""
-    own = np.diagonal(K, axis1=-2, axis2=-1)
-    unit = np.sqrt(np.where(own > 0, own, 1))
-    theta[theta * unit < tol * (b / unit).max(axis=-1, initial=0, keepdims=True)] = 0
 
 
 def warn_if_indefinite(residual: NDArray[np.float64]) -> None:
