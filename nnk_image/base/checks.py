@@ -80,6 +80,21 @@ def check_choice(name: str, value: Any, choices: Collection[str | None]) -> str:
     return str(value)
 
 
+def check_signal(name: str, values: Any, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Return real numbers as an array of a shape, or with one more, last axis of channels."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} have masked entries; fill them first: values.filled(0)")
+    array = np.asarray(values)
+    if array.dtype.kind not in "buif":
+        raise TypeError(f"{name} of dtype {array.dtype} are not real numbers")
+    if array.shape[: len(shape)] != shape or array.ndim > len(shape) + 1 or array.size == 0:
+        raise ValueError(
+            f"{name} must have shape {shape} on this graph, or one axis more for channels, not "
+            f"{array.shape}"
+        )
+    return array
+
+
 def warn(text: str) -> None:
     """Warn at the line that called the library, perhaps through scikit-learn or a decorator."""
     frame, level = sys._getframe(1), 2

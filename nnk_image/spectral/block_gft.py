@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_count, plain_array
+from nnk_image.base.checks import check_count, check_signal
 from nnk_image.base.geometry import as_blocks
 from nnk_image.base.parallel import RowExecutor, one_blas_thread
 from nnk_image.graph.laplacian import check_symmetric
@@ -89,15 +89,9 @@ def block_gft(
     grid = np.kron(path, np.eye(size)) + np.kron(np.eye(size), path)
     counts = graph.shape[0] // size, len(numbers)
     shape = (*counts, size**2) if inverse else graph.shape
-    array = plain_array(values)
-    fits = array.shape[: len(shape)] == shape and array.ndim <= len(shape) + 1
-    if not fits or array.dtype.kind not in "buif":
-        raise ValueError(
-            f"values must be finite real numbers of shape {shape}, which channels may follow; "
-            f"these are {array.dtype} of shape {array.shape}"
-        )
+    array = check_signal("values", values, shape)
     if not np.isfinite(array).all():
-        raise ValueError("values must be finite at all pixels, and not masked; fill them first")
+        raise ValueError("values must be finite, also at masked pixels; fill them first")
     signal = array if inverse else as_blocks(array, size, size)
     signal = signal.reshape(*counts, size**2, -1).astype(np.float64)
     result = np.empty_like(signal)

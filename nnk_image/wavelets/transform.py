@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_choice, check_count, check_number, ready_for_c
+from nnk_image.base.checks import check_choice, check_count, check_number, check_signal, ready_for_c
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.spectral.operator import LaplacianOperator
@@ -318,19 +318,7 @@ class SpectralGraphWavelets:
 
     def _check_signal(self, values: npt.ArrayLike, leading: tuple[int, ...], name: str) -> Array:
         """Check shape and values; return a contiguous array of the transform's dtype."""
-        if np.ma.is_masked(values):
-            raise ValueError(f"{name} have masked entries; fill them first: values.filled(0)")
-        array = np.asarray(values)
-        if array.dtype.kind not in "buif":
-            raise TypeError(f"{name} of dtype {array.dtype} are not real numbers")
-        expected = (*leading, *self.shape)
-        if array.shape[: len(expected)] != expected or array.ndim > len(expected) + 1:
-            raise ValueError(
-                f"{name} must have shape {expected}, or one axis more for channels, not "
-                f"{array.shape}; the graph has shape {self.shape}"
-            )
-        if array.size == 0:
-            raise ValueError(f"{name} of shape {array.shape} have no channel")
+        array = check_signal(name, values, (*leading, *self.shape))
         with np.errstate(over="ignore"):
             ready = ready_for_c(array, self.dtype)
         # Neither squares of values nor sums of many terms may overflow.  The limit for coefficients

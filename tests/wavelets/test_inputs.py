@@ -160,7 +160,7 @@ def test_position_of_a_nonfinite_or_too_large_value_is_reported(dtype, bad):
 )
 def test_signal_of_another_shape_is_refused(shape):
     wavelets = SpectralGraphWavelets(GRAPH)
-    with pytest.raises(ValueError, match=r"have shape \(13, 11\), .* graph has shape \(13, 11\)"):
+    with pytest.raises(ValueError, match=r"have shape \(13, 11\) on this graph"):
         wavelets.analyze(np.zeros(shape))
     with pytest.raises(ValueError, match=r"must have shape \(7, 13, 11\)"):
         wavelets.reconstruct(np.zeros((6, *shape)))
