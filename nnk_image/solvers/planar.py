@@ -39,7 +39,7 @@ def gglr(
 
     Parameters
     ----------
-    graph, signal
+    graph, signal, known, start, n_jobs, return_info
         As for `smooth`.
     strength : float
         How strongly the signal is smoothed toward planes, without unit and at least 0. 0 keeps
@@ -49,8 +49,6 @@ def gglr(
     coordinates : (N, K) array_like, optional
         Position of each node, in K <= 8 dimensions and any units. Default: `ImageGraph.positions`,
         in pixels or the units of `spacing`; needed for graphs that are not of an image.
-    known, start, n_jobs, return_info
-        As for `smooth`.
     tol : float
         As for `smooth`, also the default of 1e-6. It limits the residual, not the error: lower it
         for gaps of more than 100 nodes, where errors can be far larger, or if the mean of the

@@ -39,13 +39,11 @@ def total_variation(
 
     Parameters
     ----------
-    graph, signal
+    graph, signal, known, n_jobs, return_info
         As for `smooth`.
     strength : float
         How strongly differences along edges are penalized, in units of the signal, at least 0. 0
         keeps known values and fills in the others; then `known` is needed.
-    known, n_jobs, return_info
-        As for `smooth`.
     start : SolverInfo or array_like of the signal's shape, optional
         First guess of the values that are not known, finite; or a `SolverInfo`, as for `smooth`.
         Nodes without a path to a known node are smoothed from the guess, clipped to the range of
