@@ -44,14 +44,6 @@ class ImageGraph:
         True for valid pixels; the others have no edges. None (default) means that all are valid.
     spacing : tuple of float or None
         Distance between neighboring pixels along each axis; None (default) means 1.
-
-    Examples
-    --------
-    >>> import nnk_image
-    >>> image = nnk_image.standard_image("camera")
-    >>> graph = nnk_image.image_graph(image)
-    >>> graph.degrees.shape
-    (256, 256)
     """
 
     edges: EdgePlanes | csr_array

@@ -1,4 +1,4 @@
-"""The kernels known by name, which `nnk_neighbors` lists.
+"""The kernels known by name, which `nnk_neighbors` lists, and rules for their widths.
 
 The C core computes them (``src_c/neighbors/kernels.h``); `KERNELS` holds the same in numpy.
 """
@@ -12,11 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nnk_image.base.checks import check_choice, check_count, check_number, ready_for_c
+from nnk_image.base.checks import check_choice, check_count, check_number, ready_for_c, warn
 from nnk_image.base.image import Array
 from nnk_image.neighbors.features import check_finite
 
 _LARGEST_SIMILARITY = 1e150  # products of two similarities must not overflow
+_LEAST_WIDTH, _LARGEST_WIDTH = (
+    1e-140,
+    1e140,
+)  # of sigma, so that squares are normal numbers
 
 _ALIASES = {
     "rbf": "write kernel='gaussian' with sigma=1 / np.sqrt(2 * gamma)",
@@ -191,3 +195,48 @@ def check_largest(kernel: Kernel, points: Array, queries: Array) -> None:
             f"than the {limit:.2g} that {points.dtype} arithmetic allows; scale the features, for "
             f"instance X / {np.abs(points).max():.3g}"
         )
+
+
+def check_sigma(sigma: object) -> float | str:
+    """Check `sigma` of the public functions: the name of a rule, or a number."""
+    if isinstance(sigma, str):
+        return check_choice("sigma", sigma, ("kth", "local", "median"))
+    width = check_number("sigma", sigma, least=-np.inf)
+    if not _LEAST_WIDTH <= width <= _LARGEST_WIDTH:
+        raise ValueError(f"sigma={sigma} must be positive, from {_LEAST_WIDTH} to {_LARGEST_WIDTH}")
+    return width
+
+
+def sigma_of(rule: str, distances: Array, starts: Array) -> float | NDArray[np.float64]:
+    """Return the width of a kernel by a rule, one per query for 'local'.
+
+    `distances` are those from all queries to their candidates, NaN for missing ones; query i has
+    ``distances[starts[i]:starts[i + 1]]``.
+    """
+    values = distances if rule == "median" else _farthest(distances, starts) / 3
+    known = np.isfinite(values)
+    if rule == "local":
+        return _not_zero(np.where(known, values, 0))
+    average = np.median if rule == "median" else np.mean
+    return _not_zero(float(average(values[known])) if known.any() else 0.0)
+
+
+def _farthest(distances: Array, starts: Array) -> NDArray[np.float64]:
+    """Return the largest distance of each query, NaN where it has no candidates."""
+    result = np.full(len(starts) - 1, np.nan)
+    some = np.flatnonzero(np.diff(starts))
+    result[some] = np.fmax.reduceat(distances, starts[some])
+    return result
+
+
+def _not_zero(sigma: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
+    """Replace widths too small to divide by with 1, and warn."""
+    zero = np.asarray(sigma) < _LEAST_WIDTH
+    if not zero.any():
+        return sigma
+    warn(
+        "sigma is 0 (there are no candidates, or all are equal to the query, or distances are too "
+        "small for float64: scale X), for which no kernel is defined; using 1. Give a positive "
+        "sigma to avoid this warning"
+    )
+    return np.where(zero, 1.0, sigma) if np.ndim(sigma) else 1.0

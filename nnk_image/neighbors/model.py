@@ -20,8 +20,10 @@ from nnk_image.neighbors.kernels import (
     KernelFunction,
     check_kernel,
     check_largest,
+    check_sigma,
     evaluate,
     given_diagonal,
+    sigma_of,
 )
 from nnk_image.neighbors.options import (
     METHODS,
@@ -31,7 +33,6 @@ from nnk_image.neighbors.options import (
 )
 from nnk_image.neighbors.result import Neighborhoods, Solved
 from nnk_image.neighbors.weights import check_diagonal, check_symmetric, warn_if_indefinite
-from nnk_image.neighbors.widths import check_sigma, sigma_of
 
 BY_DISTANCE = ("kstar", "lnp")  # methods that use distances and no kernel
 _REGRESSIONS = ("nnk", "omp", "mp")  # methods that minimize the error of the regression

@@ -38,14 +38,6 @@ class Neighborhoods:
         How far the weights of 'nnk' and 'omp' are from optimal: the largest violation of the
         conditions of a minimum, relative to the largest similarity (scaled to ``K_jj = 1``). It is
         about 1e-16, unless the kernel is not positive semi-definite.
-
-    Examples
-    --------
-    >>> import numpy as np, nnk_image
-    >>> points = np.array([[0.0], [1.0], [2.0], [4.0]])
-    >>> result = nnk_image.nnk_neighbors(points, 3, sigma=1.0)
-    >>> result.neighbors(0)[0]
-    array([1], dtype=int32)
     """
 
     indices: Array
