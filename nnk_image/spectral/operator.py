@@ -133,11 +133,10 @@ class WeightsOutOfRange(ValueError):
 
 def _check_magnitude(degree):
     """Raise WeightsOutOfRange if inverses or sums of the degrees would under- or overflow."""
-    least, most = degree.min(), degree.max()
-    if most == 0:
+    positive = degree[degree > 0]
+    if not positive.size:
         return
-    if least == 0:
-        least = degree[degree > 0].min()
+    least, most = positive.min(), positive.max()
     range_of = np.finfo(degree.dtype)
     if not (range_of.tiny <= least and 4 * range_of.tiny < most < range_of.max / 16):
         raise WeightsOutOfRange(
