@@ -1,4 +1,4 @@
-"""Base classes of the estimators: checks, options, and the model of the fitted points."""
+"""Base class of the estimators: checks, options, and the model of the fitted points."""
 
 from dataclasses import fields
 from typing import Any
@@ -14,8 +14,8 @@ from nnk_image.neighbors.model import NeighborhoodModel, warn_of_few_points
 from nnk_image.neighbors.options import KernelOptions
 
 
-class KernelEstimator(BaseEstimator):
-    """An estimator with an option `kernel`, whose points may be a kernel matrix."""
+class NeighborhoodEstimator(BaseEstimator):
+    """An estimator of neighborhoods; with an option `kernel`, points may be a kernel matrix."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -46,10 +46,6 @@ class KernelEstimator(BaseEstimator):
         """Return queries as scikit-learn checks them, once the estimator is fitted."""
         check_is_fitted(self)
         return self._checked(X, reset=False)
-
-
-class NeighborhoodEstimator(KernelEstimator):
-    """An estimator that finds neighborhoods among its fitted points."""
 
     def _set_model(self, X: Array, own: bool) -> None:
         """Set the model of the points; with `own`, they are the queries as well."""

@@ -337,9 +337,8 @@ def check_weights(weights: Weights) -> csr_array:
         )
     if weights.ndim != 2 or 0 in weights.shape:
         raise ValueError(f"weights of shape {weights.shape} are empty, or not a matrix")
-    matrix = csr_array(weights)
-    values = check_finite("the neighborhoods' weights", matrix.data)
-    matrix = csr_array((values, matrix.indices, matrix.indptr), shape=matrix.shape, copy=True)
+    matrix = csr_array(weights, copy=True)
+    matrix.data = check_finite("the neighborhoods' weights", matrix.data)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     if matrix.shape[0] != matrix.shape[1]:

@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from nnk_image.base.checks import check_count, check_number
 from nnk_image.base.image import Array
-from nnk_image.learning.estimator import KernelEstimator
+from nnk_image.learning.estimator import NeighborhoodEstimator
 from nnk_image.learning.gram import Gram
 from nnk_image.neighbors.model import NeighborhoodModel
 
@@ -27,7 +27,7 @@ _SIGMA_CANDIDATES = 30  # candidates of a point, whose distances give the width 
 
 
 @dataclass(eq=False, repr=False)
-class MeansOptions(KernelEstimator):
+class MeansOptions(NeighborhoodEstimator):
     """The options of `NNKMeans` and of the classifier built on it."""
 
     n_clusters: int = 10
