@@ -5,12 +5,7 @@ itself: `nnk_image.NNKClassifier` and others.
 """
 
 from nnk_image.learning.embedding import lle_embedding
-from nnk_image.learning.geometry import (
-    intrinsic_dimension,
-    manifold_metrics,
-    nalac,
-    nnk_distance,
-)
+from nnk_image.learning.geometry import intrinsic_dimension, manifold_metrics, nalac, nnk_distance
 from nnk_image.learning.harmonic import interpolate
 from nnk_image.learning.labels import few_shot_labels, label_propagation
 

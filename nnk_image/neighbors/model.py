@@ -25,12 +25,7 @@ from nnk_image.neighbors.kernels import (
     given_diagonal,
     sigma_of,
 )
-from nnk_image.neighbors.options import (
-    METHODS,
-    KernelOptions,
-    check_method_params,
-    check_params,
-)
+from nnk_image.neighbors.options import METHODS, KernelOptions, check_method_params, check_params
 from nnk_image.neighbors.result import Neighborhoods, Solved
 from nnk_image.neighbors.weights import check_diagonal, check_symmetric, warn_if_indefinite
 

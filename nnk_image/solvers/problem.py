@@ -12,13 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from nnk_image.base.checks import (
-    check_count,
-    check_number,
-    plain_array,
-    warn,
-    working_dtype,
-)
+from nnk_image.base.checks import check_count, check_number, plain_array, warn, working_dtype
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import degrees
