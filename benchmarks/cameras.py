@@ -51,61 +51,49 @@ class Processing:
     sharpening: float = 0.0
 
 
-@dataclass(frozen=True)
-class Shot:
-    """A photograph, and the same photograph without noise.
-
-    Attributes
-    ----------
-    name : str
-        Name of the photograph.
-    peak : float
-        Expected photon count of a green pixel where the scene is white.
-    mosaic : (H, W) ndarray
-        Raw values in photon counts, one color in each pixel.
-    clean, noisy : (H, W, 3) ndarray of uint8
-        Developed pictures.
-    """
-
-    name: str
-    peak: float
-    mosaic: np.ndarray
-    clean: np.ndarray
-    noisy: np.ndarray
+def random_processing(rng):
+    """Draw a `Processing` that may smooth and sharpen."""
+    return Processing(
+        chroma=rng.choice([0, 1, 2, 3]),
+        smoothing=rng.choice([0, 0, 6, 12]),
+        sharpening=rng.choice([0, 0.4, 0.8]),
+    )
 
 
 def shots(peaks):
-    """Yield a `Shot` of each of the `SCENES` at each peak count."""
+    """Yield (name, noisy, clean): a photograph of each of the `SCENES` at each peak count."""
     for index, name in enumerate(SCENES):
         scene = _load_scene(name)
         for peak in peaks:
-            rng = np.random.default_rng([index, peak])
-            yield shoot(f"{name}, {peak} photons", scene, peak, rng)
+            yield name, *shoot(scene, peak, np.random.default_rng([index, peak]))
 
 
-def shoot(name, scene, peak, rng, processing=Processing()):
-    """Take a photograph of a scene, (H, W, 3) sRGB values from 0 to 255; return a `Shot`."""
-    exposure = _exposure(scene)
-    mosaic = poisson_gaussian(peak * exposure, 1, READ_NOISE, rng)
-    clean, noisy = (develop(values, processing) for values in (exposure, mosaic / peak))
-    return Shot(name, peak, mosaic, clean, noisy)
-
-
-def develop(mosaic, processing=Processing()):
-    """Develop a Bayer mosaic into a picture.
+def shoot(scene, peak, rng, processing=Processing()):
+    """Take a photograph of a scene.
 
     Parameters
     ----------
-    mosaic : (H, W) ndarray
-        Values proportional to the light; 1 is a green pixel that sees white.
+    scene : (H, W, 3) ndarray
+        sRGB values from 0 to 255.
+    peak : float
+        Expected photon count of a green pixel where the scene is white.
+    rng : numpy.random.Generator
+        Draws the noise.
     processing : Processing
-        What is done to the picture after the tone curve.
+        What the camera does to the developed picture.
 
     Returns
     -------
-    (H, W, 3) ndarray of uint8
-        sRGB values.
+    noisy, clean : (H, W, 3) ndarray of uint8
+        The developed photograph, and the same without noise.
     """
+    exposure = _exposure(scene)
+    mosaic = poisson_gaussian(peak * exposure, 1, READ_NOISE, rng)
+    return tuple(_develop(values, processing) for values in (mosaic / peak, exposure))
+
+
+def _develop(mosaic, processing):
+    """Develop an (H, W) Bayer mosaic, 1 where a green pixel sees white, into sRGB pixels."""
     masks = _bayer_masks(mosaic.shape)
     light = convolve(mosaic.clip(0, 1)[..., None] * masks, _DEMOSAICING)
     light /= convolve(masks, _DEMOSAICING) * WHITE_RESPONSE

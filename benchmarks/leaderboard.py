@@ -42,13 +42,13 @@ class Pair:
     ----------
     noisy, clean : (H, W) or (H, W, 3) ndarray of uint8
         Pixels.
-    sigma : float, optional
-        Standard deviation of white noise. Default: the noise is of another kind.
+    known : float, ndarray or NoiseModel, optional
+        Noise as `denoise` takes it. Default: it is fitted to the difference of the pictures.
     """
 
     noisy: np.ndarray
     clean: np.ndarray
-    sigma: float | None = None
+    known: float | np.ndarray | NoiseModel | None = None
 
     @property
     def rms(self):
@@ -67,8 +67,8 @@ class Pair:
 
     @property
     def level(self):
-        """Standard deviation of the noise."""
-        return self.sigma or float(np.std(self.noisy - self.expected))
+        """Standard deviation of the noise, of white noise the known one."""
+        return self.known or float(np.std(self.noisy - self.expected))
 
     def estimated_level(self):
         """Return the estimated level of the noise, and its standard error."""
@@ -84,11 +84,10 @@ class Pair:
     def noise(self):
         """What `denoise` is given as the known noise.
 
-        For white noise, this is sigma. Otherwise, it is fitted to the difference of the pictures:
-        gain and offset in gray, the covariance up to `REACH` in color.
+        If it is fitted, gain and offset are in gray, the covariance up to `REACH` in color.
         """
-        if self.sigma is not None:
-            return self.sigma
+        if self.known is not None:
+            return self.known
         if self.clean.ndim == 2:
             return _poisson_model(self.noisy.astype(float), self.clean.astype(float))
         noise = np.moveaxis(self.noisy.astype(float) - self.clean, -1, 0)

@@ -15,11 +15,10 @@ from itertools import product
 import numpy as np
 from scipy.optimize import minimize
 from skimage import data
-from skimage.color import rgb2gray
 
 from benchmarks import cameras, micrographs, noises
 from benchmarks.peers import channel_axis_of
-from benchmarks.pictures import NOISY
+from benchmarks.pictures import NOISY, gray_of
 from benchmarks.scores import psnr
 from benchmarks.timing import existing_folder
 from nnk_image import denoise, standard_image, standard_images
@@ -108,7 +107,7 @@ def _pairs(folder):
         for index, (noisy, clean) in enumerate(zip(*map(_corners, pictures), strict=True)):
             yield family, source, noisy, clean
             if clean.ndim == 3:
-                yield f"{family} in gray", source, _gray(noisy), _gray(clean)
+                yield f"{family} in gray", source, gray_of(noisy), gray_of(clean)
                 yield _processed(source, clean, [5, number, index])
             if family == "cc":
                 quality = (75, 90)[index % 2]
@@ -120,14 +119,8 @@ def _processed(source, scene, seed):
     """Simulate a camera that reduces noise, sharpens and stores JPEG, all at random."""
     rng = np.random.default_rng(seed)
     peak = np.exp(rng.uniform(np.log(150), np.log(2500)))
-    processing = cameras.Processing(
-        chroma=rng.choice([0, 1, 2, 3]),
-        smoothing=rng.choice([0, 0, 6, 12]),
-        sharpening=rng.choice([0, 0.4, 0.8]),
-    )
-    shot = cameras.shoot(source, scene, peak, rng, processing)
-    quality = int(rng.choice([75, 85, 92, 97]))
-    return "processed", source, cameras.jpeg(shot.noisy, quality), shot.clean
+    noisy, clean = cameras.shoot(scene, peak, rng, cameras.random_processing(rng))
+    return "processed", source, cameras.jpeg(noisy, int(rng.choice([75, 85, 92, 97]))), clean
 
 
 def _processed_micrographs(source, scene, number):
@@ -137,15 +130,11 @@ def _processed_micrographs(source, scene, number):
         yield "microscopy, processed", source, *micrographs.processed(scene, kind, rng)
 
 
-def _gray(picture):
-    return np.rint(255 * rgb2gray(picture)).astype(np.uint8)
-
-
 def _synthetic():
     """Yield (family, source, noisy, clean) of simulated noise, from images almost without noise."""
-    for index, shot in enumerate(cameras.shots((60, 300))):
-        noisy = cameras.jpeg(shot.noisy, (60, 75, 85, 95)[index % 4])
-        yield "simulated camera", _scene(shot.name.split(",")[0]), noisy, shot.clean
+    for index, (name, noisy, clean) in enumerate(cameras.shots((60, 300))):
+        stored = cameras.jpeg(noisy, (60, 75, 85, 95)[index % 4])
+        yield "simulated camera", _scene(name), stored, clean
     not_clean = {_scene(name) for name in NOISY}
     for number, (source, picture) in enumerate(_clean()):
         for index, clean in enumerate(_corners(picture)):
@@ -195,7 +184,7 @@ def _without_noise(source, clean, quality):
 def _correlated(kind, shape, seed, gray):
     """Return a sample of correlated noise, the same in all channels if `gray`."""
     channels = range(1 if gray or len(shape) == 2 else shape[2])
-    samples = [noises.correlated(kind, shape[:2], [*seed, i]).noise for i in channels]
+    samples = [noises.correlated(kind, shape[:2], [*seed, i])[0] for i in channels]
     noise = np.stack(samples, axis=-1)
     return noise[..., 0] if len(shape) == 2 else np.broadcast_to(noise, shape)
 

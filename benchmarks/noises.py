@@ -4,8 +4,6 @@ The argument `seed` of all functions is a seed of `numpy.random.default_rng`: an
 ints, or a `numpy.random.Generator`.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 
@@ -15,14 +13,6 @@ def white(clean, sigma, seed):
     `sigma` is the standard deviation, in the units of the image: a number, or one value per pixel.
     """
     return clean + sigma * np.random.default_rng(seed).standard_normal(clean.shape)
-
-
-def poisson(clean, peak, seed):
-    """Return photon counts of an image, with Poisson noise, as float64.
-
-    The expected count is `peak` where the image is 255.
-    """
-    return np.random.default_rng(seed).poisson(clean * (peak / 255)).astype(float)
 
 
 def poisson_gaussian(clean, gain, read_noise, seed):
@@ -50,22 +40,6 @@ def as_8_bit(image):
     return np.rint(image).clip(0, 255).astype(np.uint8)
 
 
-@dataclass(frozen=True)
-class CorrelatedNoise:
-    """Stationary noise with a standard deviation of 1.
-
-    Attributes
-    ----------
-    psd : (H, W) ndarray
-        Power spectral density in the frequency order of `numpy.fft`; its mean is 1.
-    noise : (H, W) ndarray
-        A sample of the noise.
-    """
-
-    psd: np.ndarray
-    noise: np.ndarray
-
-
 def correlated(kind, shape, seed):
     """Generate correlated noise.
 
@@ -83,13 +57,15 @@ def correlated(kind, shape, seed):
 
     Returns
     -------
-    CorrelatedNoise
+    noise, psd : (H, W) ndarray
+        A sample of variance 1, and its power spectral density in the frequency order of
+        `numpy.fft`, whose mean is 1.
     """
     rng = np.random.default_rng(seed)
     waves = np.fft.fft2(rng.standard_normal(shape))
     psd = _POWER[kind](*shape) if isinstance(kind, str) else _of_neighbors(kind, *shape)
     psd = psd / psd.mean()
-    return CorrelatedNoise(psd, np.fft.ifft2(waves * np.sqrt(psd)).real)
+    return np.fft.ifft2(waves * np.sqrt(psd)).real, psd
 
 
 def _filtered(side):
@@ -128,11 +104,3 @@ _POWER = {
     "pink": _pink,
     "rows": _white_and_rows,
 }
-
-KINDS = tuple(_POWER)
-"""Kinds of correlated noise."""
-
-
-def rising_levels(shape, low, high):
-    """Return (H, W) noise levels that rise linearly from the left edge of an image to the right."""
-    return np.tile(np.linspace(low, high, shape[1]), (shape[0], 1))

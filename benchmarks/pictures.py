@@ -4,10 +4,11 @@ import hashlib
 from dataclasses import dataclass, field
 
 import numpy as np
+from skimage.color import rgb2gray
 from skimage.transform import downscale_local_mean
 
 import nnk_image
-from benchmarks.noises import white
+from benchmarks.noises import as_8_bit, white
 from nnk_image.cli.paths import image_paths
 from nnk_image.io import ImageFileError, read
 from nnk_image.io.standard import standard_images
@@ -146,3 +147,8 @@ def shrink(image, factor):
     """
     height, width = (n // factor * factor for n in image.shape[:2])
     return downscale_local_mean(image[:height, :width], (factor, factor, 1))
+
+
+def gray_of(picture):
+    """Return an RGB picture in gray, as uint8."""
+    return as_8_bit(255 * rgb2gray(picture))

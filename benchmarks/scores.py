@@ -27,12 +27,3 @@ def group_means(rows, by, of):
         dict(zip(by, key, strict=True)) | {name: fmean(row[name] for row in group) for name in of}
         for key, group in groups.items()
     ]
-
-
-def largest_loss(rows, result, reference):
-    """Return the image whose column `result` is lowest relative to `reference`, and by how much.
-
-    The text looks like ``"brick -0.12"``.
-    """
-    row = min(rows, key=lambda row: row[result] - row[reference])
-    return f"{row['image']} {row[result] - row[reference]:+.2f}"

@@ -180,7 +180,7 @@ def frame(ax, slices, color, width):
 def dim_light():
     """Take a photograph in dim light by the simulated camera; it, and what `denoise` returns."""
     scene = nnk_image.standard_image("astronaut")
-    before = cameras.shoot("astronaut", scene, LIGHT, np.random.default_rng(0)).noisy
+    before, _ = cameras.shoot(scene, LIGHT, np.random.default_rng(0))
     return before, to_pixels(nnk_image.denoise(before, channel_axis=-1))
 
 
