@@ -5,9 +5,8 @@ from statistics import fmean, stdev
 
 from skimage.metrics import structural_similarity
 
-from benchmarks import denoisers
 from benchmarks.noises import white
-from benchmarks.peers import channel_axis_of
+from benchmarks.peers import available, channel_axis_of
 from benchmarks.pictures import read_8_bit_images
 from benchmarks.scores import psnr
 from benchmarks.timing import Table, existing_folder
@@ -21,7 +20,7 @@ NOTES = (
 
 def add_options(group):
     """Add the options of this table to an argparse group."""
-    methods = denoisers.available()
+    methods = available()
     group.add_argument(
         "--images", type=existing_folder, metavar="FOLDER", help="8-bit images (default: bundled)"
     )
@@ -42,7 +41,7 @@ def add_options(group):
 def tables(options):
     """Yield one table for each sigma."""
     images = [pixels for _, pixels in read_8_bit_images(options.images)]
-    methods = {name: denoisers.available()[name] for name in options.methods}
+    methods = {name: available()[name] for name in options.methods}
     source = options.images.name if options.images else "bundled images"
     for sigma in options.sigmas:
         table = _quality(source, images, sigma, options.seeds, methods)
@@ -56,24 +55,22 @@ def _quality(source, images, sigma, seeds, methods):
     title = f"Denoising, sigma {sigma:g}: {source}, {len(clean)} images, {seeds} seeds each"
     table = Table(title, columns)
     table.rows.append(_row("noisy", lambda noisy, sigma: noisy, {}, clean, sigma, seeds))
-    for name, method in methods.items():
-        setting = _best_setting(method, clean, sigma)
-        table.rows.append(_row(name, method.run, setting, clean, sigma, seeds))
+    for name, (run, settings) in methods.items():
+        setting = _best_setting(run, settings, clean, sigma)
+        table.rows.append(_row(name, run, setting, clean, sigma, seeds))
     return table
 
 
-def _best_setting(method, clean, sigma):
-    """Return the setting of the method's grid with the best mean PSNR, for the first seed."""
-    if len(method.settings) == 1:
-        return method.settings[0]
+def _best_setting(run, settings, clean, sigma):
+    """Return the setting with the best mean PSNR, for the first seed."""
+    if len(settings) == 1:
+        return settings[0]
 
     def mean_psnr(setting):
-        pairs = (
-            (c, method.run(white(c, sigma, [0, i]), sigma, **setting)) for i, c in enumerate(clean)
-        )
+        pairs = ((c, run(white(c, sigma, [0, i]), sigma, **setting)) for i, c in enumerate(clean))
         return fmean(psnr(*pair) for pair in pairs)
 
-    return max(method.settings, key=mean_psnr)
+    return max(settings, key=mean_psnr)
 
 
 def _row(name, run, setting, clean, sigma, seeds):

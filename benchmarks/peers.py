@@ -1,14 +1,18 @@
-"""Denoisers of other libraries, with which `denoise` is compared.
+"""Denoisers to compare, and grids of settings from which the best one is chosen.
 
 Each takes a float64 image, gray (H, W) or color (H, W, 3), and the standard deviation `sigma` of
 the noise. Values are about 0 to 255. Settings that are intensities are in units of sigma.
 scikit-image's functions get values of about 0 to 1, which are not clipped.
 """
 
+from functools import partial
 from itertools import product
 
 import numpy as np
 from skimage import restoration
+
+import nnk_image
+from nnk_image.denoising.methods import METHODS
 
 
 def channel_axis_of(image):
@@ -118,3 +122,37 @@ def bm3d_filter():
         return np.asarray(function(noisy, sigma))
 
     return run
+
+
+def ours(noisy, sigma, method):
+    """Denoise with `nnk_image.denoise`, as a user calls it."""
+    return nnk_image.denoise(noisy, sigma, method=method, channel_axis=channel_axis_of(noisy))
+
+
+def available():
+    """Return all installed denoisers, a dict from name to a function and a list of its settings.
+
+    The function is called as ``run(noisy, sigma, **setting)``.
+    """
+    found = {name: (partial(ours, method=name), [{}]) for name in METHODS}
+    for name, (run, grid) in _GRIDS.items():
+        settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+        found[name] = run, settings
+    run_bm3d = bm3d_filter()
+    return found if run_bm3d is None else found | {"bm3d": (run_bm3d, [{}])}
+
+
+_GRIDS = {
+    "bilateral": (skimage_bilateral, {"color": (1, 1.5, 2, 2.5, 3, 4), "spatial": (1, 1.5, 2, 3)}),
+    "bilateral_exact": (
+        bilateral_filter,
+        {"color": (1.5, 2, 2.5, 3, 4, 6), "spatial": (1, 1.5, 2, 3)},
+    ),
+    "nlm": (
+        non_local_means,
+        {"h": (0.4, 0.6, 0.8), "patch": (3, 5, 7, 9), "distance": (10,)},
+    ),
+    "wavelet": (wavelet_shrinkage, {"basis": ("db1", "db2", "sym4", "sym8"), "shifts": (0, 3)}),
+    "tv": (total_variation, {"weight": (0.5, 0.7, 0.9, 1.1, 1.4)}),
+}
+"""Functions by name, and the values of each setting that are tried."""

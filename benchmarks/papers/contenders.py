@@ -1,34 +1,13 @@
 """Denoisers of Figure 3.5, and their settings."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from benchmarks import denoisers, peers
+from benchmarks import peers
 from benchmarks.papers.shared import BUILDS, ORDER, SIGMA_D, WINDOW
 from nnk_image import SpectralGraphWavelets
-
-
-@dataclass(frozen=True)
-class Contender:
-    """A denoiser and its settings.
-
-    Attributes
-    ----------
-    label : str
-        Name in the figure.
-    run : function
-        Called as ``run(noisy, sigma, **setting)``.
-    settings : tuple of dict
-        Settings that are tried, the published one first.
-    """
-
-    label: str
-    run: Callable
-    settings: tuple[dict, ...] = ({},)
-
+from nnk_image.denoising.methods import METHODS
 
 SGW_SETTINGS = (
     {"width": 1.7, "laplacian": "combinatorial", "kept": 3},
@@ -42,22 +21,23 @@ SGW_SETTINGS = (
 
 
 def contenders():
-    """Return all installed contenders as a dict from name to `Contender`."""
-    widths = tuple({"color": c, "spatial": SIGMA_D} for c in (1.7, 1.2, 2.2, 3.0))
+    """Return all installed contenders, a dict from name to label, function and settings.
+
+    The function is called as ``run(noisy, sigma, **setting)``; the first setting is the published
+    one.
+    """
+    widths = [{"color": c, "spatial": SIGMA_D} for c in (1.7, 1.2, 2.2, 3.0)]
     bilateral = partial(peers.bilateral_filter, window=WINDOW)
     found = {
-        "bilateral": Contender("original bilateral filter", bilateral, widths),
-        "sgw_bilateral": Contender(
-            "SGW on the bilateral graph", partial(_sgw, "bilateral"), SGW_SETTINGS
-        ),
-        "sgw_nnk": Contender("SGW on the NNK graph", partial(_sgw, "nnk"), SGW_SETTINGS),
+        "bilateral": ("original bilateral filter", bilateral, widths),
+        "sgw_bilateral": ("SGW on the bilateral graph", partial(_sgw, "bilateral"), SGW_SETTINGS),
+        "sgw_nnk": ("SGW on the NNK graph", partial(_sgw, "nnk"), SGW_SETTINGS),
     }
-    for name, denoiser in denoisers.available().items():
-        if "bilateral" not in name:
-            ours = name in denoisers.OURS
-            label = f"denoise, '{name}'" if ours else name
-            settings = tuple(denoiser.settings)
-            found[f"denoise_{name}" if ours else name] = Contender(label, denoiser.run, settings)
+    for name, denoiser in peers.available().items():
+        if name in METHODS:
+            found[f"denoise_{name}"] = f"denoise, '{name}'", *denoiser
+        elif "bilateral" not in name:
+            found[name] = name, *denoiser
     return found
 
 

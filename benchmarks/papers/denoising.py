@@ -50,11 +50,11 @@ def measure(picture, setup):
     clean = 255 * picture.values
     noise = np.random.default_rng([setup.seed, picture.seed]).standard_normal(clean.shape)
     rows = []
-    for sigma, (name, contender) in product(SIGMAS, contenders().items()):
-        for setting in contender.settings:
-            psnr, ssim = scores(clean, contender.run(clean + sigma * noise, sigma, **setting))
+    for sigma, (name, (label, run, settings)) in product(SIGMAS, contenders().items()):
+        for setting in settings:
+            psnr, ssim = scores(clean, run(clean + sigma * noise, sigma, **setting))
             text = ", ".join(f"{key} {value}" for key, value in setting.items())
-            row = {"sigma": sigma, "method": name, "label": contender.label, "setting": text}
+            row = {"sigma": sigma, "method": name, "label": label, "setting": text}
             rows.append(row | {"psnr": psnr, "ssim": ssim})
     return rows
 
