@@ -3,12 +3,10 @@
 import time
 from statistics import fmean, stdev
 
-from skimage.metrics import structural_similarity
-
 from benchmarks.noises import white
-from benchmarks.peers import available, channel_axis_of
+from benchmarks.peers import available
 from benchmarks.pictures import read_8_bit_images
-from benchmarks.scores import psnr
+from benchmarks.scores import psnr, ssim
 from benchmarks.timing import Table, existing_folder
 
 NOTES = (
@@ -74,7 +72,7 @@ def _best_setting(run, settings, clean, sigma):
 
 
 def _row(name, run, setting, clean, sigma, seeds):
-    scores, ssim, seconds = [], [], []
+    scores, similarities, seconds = [], [], []
     for seed in range(seeds):
         scores.append([])
         for i, image in enumerate(clean):
@@ -83,25 +81,13 @@ def _row(name, run, setting, clean, sigma, seeds):
             result = run(noisy, sigma, **setting)
             seconds.append(time.perf_counter() - start)
             scores[-1].append(psnr(image, result))
-            ssim.append(_ssim(image, result))
+            similarities.append(ssim(image, result))
     means = [fmean(values) for values in scores]
     return {
         "": name,
         "PSNR": fmean(means),
         "+-": stdev(means) if seeds > 1 else None,
-        "SSIM": fmean(ssim),
+        "SSIM": fmean(similarities),
         "s": fmean(seconds),
         "best setting": ", ".join(f"{key} {value}" for key, value in setting.items()),
     }
-
-
-def _ssim(clean, result):
-    return structural_similarity(
-        clean,
-        result,
-        data_range=255,
-        gaussian_weights=True,
-        sigma=1.5,
-        use_sample_covariance=False,
-        channel_axis=channel_axis_of(clean),
-    )

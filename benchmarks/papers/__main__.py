@@ -1,7 +1,6 @@
 """Repeat the experiments of the papers: ``python -m benchmarks.papers``."""
 
 import argparse
-import json
 from importlib import import_module
 from pathlib import Path
 
@@ -12,8 +11,12 @@ from benchmarks.timing import existing_folder
 from nnk_image.cli.paths import image_paths
 from nnk_image.io import ImageFileError
 
-POINTS = {"general": "points", "constructions": "constructions", "theory": "theory"}
-"""Groups of tables about points, and their modules."""
+POINTS = {
+    "general": ("points_graphs", "points_learning"),
+    "constructions": ("constructions",),
+    "theory": ("scales", "pairs", "manifolds"),
+}
+"""Groups of tables about points, and their modules, which have a function ``tables(options)``."""
 
 
 def main(arguments=None):
@@ -28,11 +31,10 @@ def main(arguments=None):
         except ImageFileError as error:
             parser.error(str(error))
         pictures = given or bundled_pictures()
-        lmax = json.loads(options.lmax.read_text()) if options.lmax else None
-        print(reproduce(figures, pictures, options.out, options.seed, lmax, options.jobs))
+        print(reproduce(figures, pictures, options.out, options.seed, options.jobs))
     for name in chosen:
-        if name in POINTS:
-            for table in import_module(f"benchmarks.papers.{POINTS[name]}").tables(options):
+        for module in POINTS.get(name, ()):
+            for table in import_module(f"benchmarks.papers.{module}").tables(options):
                 print(f"\n{table}", flush=True)
 
 
@@ -59,14 +61,6 @@ def _parser():
         "--out", type=Path, default=Path("papers"), metavar="FOLDER", help="folder of the report"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the noise (default: 0)")
-    parser.add_argument(
-        "--lmax",
-        type=Path,
-        metavar="FILE",
-        help='JSON file, {"image": {"bilateral": 25.06, "nnk": 5.2}, ...}, of the largest '
-        "eigenvalues for which the wavelets of `compaction` are designed (default: 1.01 times the "
-        "largest of each graph)",
-    )
     parser.add_argument(
         "--jobs", type=int, default=-1, metavar="N", help="number of threads (default: all)"
     )

@@ -33,14 +33,13 @@ PUBLISHED_ORDERS = ORDERS[:4]
 
 def measure(picture, setup):
     """Return energies of both graphs at all orders, for the upright and the transposed image."""
-    lmax, n_jobs = setup.lmax.get(picture.name, {}), setup.n_jobs
-    options = {"orders": ORDERS, "n_jobs": n_jobs}
+    options = {"orders": ORDERS, "n_jobs": setup.n_jobs}
     # The image of a program that reads pixels column by column, but numbers nodes row by row.
     transposed = picture.values.ravel(order="F").reshape(picture.values.shape)
     rows = []
     for kind, build in BUILDS.items():
-        graph = build(picture.values, WINDOW, SIGMA_D, SIGMA_F, n_jobs=n_jobs)
-        upright = energy_compaction(picture.values, graph, lmax=lmax.get(kind), **options)
+        graph = build(picture.values, WINDOW, SIGMA_D, SIGMA_F, n_jobs=setup.n_jobs)
+        upright = energy_compaction(picture.values, graph, **options)
         turned = energy_compaction(transposed, graph, lmax=upright.lmax[kind], **options)
         for reading, result in (("upright", upright), ("transposed", turned)):
             rows += ({"reading": reading, **row} for row in _rows_of(result, kind))

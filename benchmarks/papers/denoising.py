@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.papers.claims import Claim, between, verdict_of
 from benchmarks.papers.contenders import contenders
 from benchmarks.papers.shared import column, distinct, select
-from nnk_image.cli.demo import scores
+from benchmarks.scores import psnr, ssim
 from nnk_image.plotting.figures import new_figure
 
 TITLE = "Denoising"
@@ -52,10 +52,10 @@ def measure(picture, setup):
     rows = []
     for sigma, (name, (label, run, settings)) in product(SIGMAS, contenders().items()):
         for setting in settings:
-            psnr, ssim = scores(clean, run(clean + sigma * noise, sigma, **setting))
+            result = run(clean + sigma * noise, sigma, **setting)
             text = ", ".join(f"{key} {value}" for key, value in setting.items())
             row = {"sigma": sigma, "method": name, "label": label, "setting": text}
-            rows.append(row | {"psnr": psnr, "ssim": ssim})
+            rows.append(row | {"psnr": psnr(clean, result), "ssim": ssim(clean, result)})
     return rows
 
 
@@ -98,8 +98,8 @@ def summary(rows):
         series = _series(rows, method, tuned)
         row = {"method": _label(rows, method, tuned)}
         for sigma in SIGMAS:
-            psnr, ssim = (fmean(r[name] for r in series[sigma]) for name in ("psnr", "ssim"))
-            row[f"sigma {sigma}"] = f"{psnr:.2f} / {ssim:.3f}"
+            means = (fmean(r[name] for r in series[sigma]) for name in ("psnr", "ssim"))
+            row[f"sigma {sigma}"] = "{:.2f} / {:.3f}".format(*means)
         row["setting"] = "; ".join(dict.fromkeys(series[s][0]["setting"] for s in SIGMAS))
         table.append(row)
     return table

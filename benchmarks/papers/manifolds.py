@@ -10,6 +10,12 @@ from nnk_image import NNKClassifier, nnk_neighbors
 from nnk_image.learning import manifold_metrics
 
 
+def tables(options):
+    """Yield the tables of interpolation and of manifold metrics."""
+    yield interpolation()
+    yield manifolds()
+
+
 def interpolation():
     """Return the table of Proposition 3.3: whether training points are predicted correctly."""
     X, y = load_digits(return_X_y=True)

@@ -14,6 +14,13 @@ COUNTS = (2, 3, 5, 10, 30)
 """Numbers of candidates."""
 
 
+def tables(options):
+    """Yield the tables of kernel ratios, of subvectors, and of neighbors from parts."""
+    yield ratios()
+    yield propositions()
+    yield from_parts()
+
+
 def ratios():
     """Return the table of Theorem 2.3: two candidates, kernels with and without negative values."""
     table = Table(

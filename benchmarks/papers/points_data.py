@@ -1,32 +1,18 @@
 """Data of the tables about points, and published figures."""
 
+from functools import partial
+
 import numpy as np
 from sklearn import datasets
 
-
-def _blobs(n, seed):
-    return datasets.make_blobs(n, centers=10, random_state=seed)[0]
-
-
-def _s_curve(n, seed):
-    return datasets.make_s_curve(n, random_state=seed)[0]
-
-
-def _circles(n, seed):
-    return datasets.make_circles(n, noise=0.05, factor=0.5, random_state=seed)[0]
-
-
-def _moons(n, seed):
-    return datasets.make_moons(n, noise=0.1, random_state=seed)[0]
-
-
-def _roll(n, seed):
-    return datasets.make_swiss_roll(n, random_state=seed)[0]
-
-
-SETS = {"blobs": _blobs, "s_curve": _s_curve, "circles": _circles, "moons": _moons}
-SETS["swiss_roll"] = _roll
-"""Functions of the number of points and a seed that return points, by name."""
+SETS = {
+    "blobs": partial(datasets.make_blobs, centers=10),
+    "s_curve": datasets.make_s_curve,
+    "circles": partial(datasets.make_circles, noise=0.05, factor=0.5),
+    "moons": partial(datasets.make_moons, noise=0.1),
+    "swiss_roll": datasets.make_swiss_roll,
+}
+"""Functions ``make(n, random_state=seed)`` that return points and more, by name."""
 
 PUBLISHED = {
     50: ((163, 50), (149, 62), (159, 56), (146, 55), (148, 75)),
@@ -35,9 +21,6 @@ PUBLISHED = {
     1000: ((3067, 1253), (2998, 1238), (3121, 1203), (3127, 1202), (2997, 1271)),
 }
 """Edges (kNN, NNK) with k=5 in the project report, for each of `SETS`, by number of points."""
-
-EXPECTED = ((3079, 1334), (3008, 1374), (3114, 1282), (3125, 1294), (3010, 1374))
-"""Expected edges for 1000 points: kNN as the union of neighbors, and exact NNK."""
 
 
 def usps(folder):

@@ -9,7 +9,7 @@ from benchmarks.papers.shared import Setup, as_csv, as_markdown
 from benchmarks.timing import header
 
 
-def reproduce(figures, pictures, folder, seed=0, lmax=None, n_jobs=None):
+def reproduce(figures, pictures, folder, seed=0, n_jobs=None):
     """Repeat figures of the papers, and write them into a folder.
 
     Each figure is written to NAME.png and its measurements to NAME.csv. The file report.md has the
@@ -25,9 +25,6 @@ def reproduce(figures, pictures, folder, seed=0, lmax=None, n_jobs=None):
         It is created if it does not exist. Files of an earlier run are replaced.
     seed : int
         Seed of the noise; default 0.
-    lmax : dict, optional
-        Largest eigenvalues for which the wavelets of energy compaction are designed, by name of
-        the picture and kind of graph. Default: 1.01 times the largest of each graph.
     n_jobs : int, optional
         Number of threads. Times are always measured on one thread.
 
@@ -36,7 +33,7 @@ def reproduce(figures, pictures, folder, seed=0, lmax=None, n_jobs=None):
     Path
         Path of the report.
     """
-    setup = Setup(tuple(pictures), seed, lmax or {}, n_jobs)
+    setup = Setup(tuple(pictures), seed, n_jobs)
     folder.mkdir(parents=True, exist_ok=True)
     claims, sections = [], []
     for name in figures:

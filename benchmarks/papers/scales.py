@@ -46,8 +46,9 @@ SHAPES = {"circle": (circle, 1), "trefoil": (trefoil, 1), "roll": (roll, 2), "sp
 """Function and dimension of each shape."""
 
 
-def tables(seeds):
+def tables(options):
     """Yield the tables of dimensions by scale and by k, and of the widths of plateaus."""
+    seeds = options.seeds
     cases = [(name, noise) for noise in NOISES for name in SHAPES]
     data = {case: [points(*case, seed) for seed in range(seeds)] for case in cases}
     by_scale = {case: np.mean([scales_of(X) for X in data[case]], axis=0) for case in cases}

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,15 +33,12 @@ class Setup:
         Images.
     seed : int
         Seed of the noise.
-    lmax : dict of dict
-        Largest eigenvalues for which wavelets are designed, by picture and kind of graph.
     n_jobs : int or None
         Number of threads.
     """
 
     pictures: tuple[Picture, ...]
     seed: int = 0
-    lmax: dict[str, dict[str, float]] = field(default_factory=dict)
     n_jobs: int | None = None
 
 
