@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.util import find_spec
-from pathlib import Path
 from statistics import fmean
 
 import numpy as np
@@ -116,18 +115,13 @@ def add_options(group):
         metavar="FOLDER",
         help="folder of folders with pairs NAME_noisy.png and NAME_clean.png",
     )
-    group.add_argument("--plot", type=Path, metavar="FILE", help="plot of mean dB against time")
     group.add_argument("--quick", action="store_true", help="leave out 'best' and CBM3D")
 
 
 def tables(options):
     """Yield one table for each folder of pairs, and one for each level of white noise."""
-    finished = []
     for title, pairs in _sets(options.data):
-        finished.append(_table(title, pairs, options.quick))
-        yield finished[-1]
-    if options.plot:
-        _plot(finished, options.plot)
+        yield _table(title, pairs, options.quick)
 
 
 def _sets(folder):
@@ -231,24 +225,3 @@ def _opencv(pair, h):
 def _with_true_rms(function, pair, factor=1, **setting):
     """Denoise a pair, given `factor` times the true root mean square of its noise."""
     return function(pair.noisy.astype(float), factor * pair.rms, **setting)
-
-
-def _plot(tables, file):
-    """Plot quality against time, one panel per table; filled markers are nnk_image."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5 * len(tables), 4), layout="constrained")
-    panels = figure.subplots(1, len(tables), squeeze=False)[0]
-    for axes, table in zip(panels, tables, strict=True):
-        for row in table.rows[1:]:
-            at, ours = (row["s per MP"], row["mean dB"]), row[""].startswith(METHODS)
-            axes.plot(*at, "o", color="red" if ours else "gray", mfc="red" if ours else "none")
-            axes.annotate(row[""], at, (4, 4), textcoords="offset points", fontsize=8)
-        axes.set(
-            xscale="log",
-            xlabel="CPU seconds per megapixel",
-            ylabel="mean PSNR, dB",
-            title=table.title,
-        )
-        axes.margins(0.35, 0.1)
-    figure.savefig(file, dpi=150)
