@@ -37,22 +37,6 @@ def groups_of(image, patch=3, group=12, noise=WHITE):
     return groups
 
 
-@pytest.mark.parametrize(
-    "shape", [(31, 38), (4, 4), (5, 30), (23, 4), (6, 17, 15), (3, 4, 9, 10)], ids=str
-)
-def test_members_are_the_nearest_patches(shape):
-    image = np.random.default_rng(0).normal(0, 1, shape)
-    groups = groups_of(image)
-    for reference, members in all_groups(groups):
-        candidates = candidates_of(reference, groups)
-        own = patches_at(image, [reference], groups.patch)
-        distances = ((patches_at(image, candidates, groups.patch) - own) ** 2).sum(axis=1)
-        nearest = candidates[np.argsort(distances)[: len(members)]]
-        assert len(members) == min(12, len(candidates))
-        assert reference in members
-        assert set(members.tolist()) == set(nearest.tolist())
-
-
 SHAPES = [(1, 1), (2, 9), (5, 5), (7, 30), (12, 12), (13, 11), (31, 33), (1, 1, 9), (2, 5, 9)]
 
 
@@ -84,51 +68,43 @@ def test_one_column_is_denoised_like_one_row(method):
     assert np.mean((row[0] - clean) ** 2) < 0.2 * np.mean((noisy - clean) ** 2)
 
 
-def expected_pass(groups, noise, y, z, x, tau=0.0, first=False, of_work=False):
-    """Run one pass on channels (C, *shape); return pilots, or working images if `of_work`."""
-    n, channels = math.prod(groups.patch), range(len(y))
-    covariances = [np.eye(n)] * len(y)
+def expected_pass(groups, noise, y, z, x, tau=0.0, first=False):
+    """Run one pass on channels (C, *shape); return pilots and working images (2, C, *shape)."""
+    n, channels = math.prod(groups.patch), len(y)
+    covariances = [np.eye(n)] * channels
     if noise.correlations is not None:
         covariances = [patch_covariance(c, groups.patch) for c in noise.correlations]
-    across_members = len(groups.shape) > 2 and len(y) == 1 and noise.is_white and not first
+    across_members = len(groups.shape) > 2 and channels == 1 and noise.is_white and not first
     a, b = (0.25, 1.25) if first else (1, 1)
     if len(groups.shape) > 2 and not first:  # patches have many pixels, groups few members
-        a = b = max(1, 1.5 * n / (len(y) * groups.group))
+        a = b = max(1, 1.5 * n / (channels * groups.group))
 
-    def filter_of(members):
-        level = 1.0
+    def estimate(members):
+        k, level = len(members), 1.0
         if noise.variances is not None:
             level = patches_at(noise.variances, members, groups.patch).mean()
         noisy, work, pilot = (
-            [patches_at(c, members, groups.patch) for c in part] for part in (y, z, x)
+            np.array([patches_at(c, members, groups.patch) for c in part]) for part in (y, z, x)
         )
         removed = np.mean([(u - v).std() for u, v in zip(noisy, work, strict=True)])
         left = max(1 - removed / np.sqrt(level), tau, 0.01)
-        centered = [p - p.mean(axis=0) for p in pilot]
-        gram = sum(p.T @ p for p in centered)
-        total = len(members) * level * left**2 * sum(covariances)
-        if first and np.trace(total) > 1.5 * np.trace(gram):
-            total *= 1.5 * np.trace(gram) / np.trace(total)
-        across = np.eye(n) - b * np.linalg.solve(gram + a * total, total)
-        return across, level, left, work, centered
-
-    def estimate(members, c):
-        across, level, left, work, centered = filter_of(members)
-        k, mean = len(members), work[c].mean(axis=0)
+        centered = pilot - pilot.mean(axis=1, keepdims=True)
         if across_members:
-            p, ridge = centered[0], n * level * left**2
+            (p,), ridge = centered, n * level * left**2
             theta = 1 / k + p @ np.linalg.solve(p.T @ p + ridge * np.eye(n), p.T)
-            result, weight = theta @ work[c], 1 / (theta**2).sum(axis=1)
+            result, weight = theta @ work, 1 / (theta**2).sum(axis=1)
         else:
-            result = mean + (work[c] - mean) @ across
+            gram, total = sum(p.T @ p for p in centered), k * level * left**2 * sum(covariances)
+            if first and np.trace(total) > 1.5 * np.trace(gram):
+                total *= 1.5 * np.trace(gram) / np.trace(total)
+            across = np.eye(n) - b * np.linalg.solve(gram + a * total, total)
+            mean = work.mean(axis=1, keepdims=True)
+            result = mean + (work - mean) @ across
             weight = np.full(k, 1 / ((across**2).sum() / n + 1 / k))
-        if of_work:
-            result = (1 - tau / left) * result + tau / left * work[c]
-        return result, weight / level
+        both = [result, (1 - tau / left) * result + tau / left * work]
+        return np.concatenate(both), weight / level
 
-    return np.stack(
-        [aggregate(groups, lambda members, c=c: estimate(members, c)) for c in channels]
-    )
+    return aggregate(groups, 2 * channels, estimate).reshape(2, *y.shape)
 
 
 def noise_of(kind, image):
@@ -155,7 +131,7 @@ def test_first_estimate(image, kind, patch, group):
     with RowExecutor() as executor:
         result = groups.first_estimate(channels, noise, executor)
     groups.keep(every_second=True)
-    expected = expected_pass(groups, noise, *[channels] * 3, first=True)
+    expected, _ = expected_pass(groups, noise, *[channels] * 3, first=True)
     expected = np.where(np.isnan(expected), channels, expected)
     np.testing.assert_allclose(result, expected, atol=1e-8)
 
@@ -170,10 +146,9 @@ def test_wiener_pass(image, n_channels, kind, tau, group):
     x = (y + np.roll(y, 1, 1) + np.roll(y, 1, 2)) / 3
     z = 0.7 * y + 0.3 * x
     with RowExecutor() as executor:
-        pilot, work = groups.filter(y, z, x, noise, executor, tau)
-    np.testing.assert_allclose(pilot, expected_pass(groups, noise, y, z, x, tau), atol=1e-8)
-    expected = expected_pass(groups, noise, y, z, x, tau, of_work=True)
-    np.testing.assert_allclose(work, expected, atol=1e-8)
+        found = groups.filter(y, z, x, noise, executor, tau)
+    expected = expected_pass(groups, noise, y, z, x, tau)
+    np.testing.assert_allclose(np.stack(found), expected, atol=1e-8)
 
 
 def test_groups_may_be_left_out(image):
@@ -188,7 +163,7 @@ def test_groups_may_be_left_out(image):
     y, x, rest = image[None], np.roll(image, 2)[None], np.roll(image, 1)[None]
     with RowExecutor() as executor:
         for tau, of_work in ((0.0, False), (0.3, True)):
-            expected = expected_pass(groups, WHITE, y, y, x, tau, of_work=of_work)
+            expected = expected_pass(groups, WHITE, y, y, x, tau)[int(of_work)]
             for given, left in ((None, x), (rest, rest)):
                 results = groups.filter(y, y, x, WHITE, executor, tau, rest=given)
                 wanted = np.where(np.isnan(expected), left, expected)
@@ -213,25 +188,42 @@ def test_keeping_every_second_group_and_then_all_again(image):
     assert {reference: len(members) for reference, members in all_groups(groups)} == every
 
 
-def test_members_are_nearest_after_subtracting_the_expected_noise():
-    image = nnk_image.standard_image("camera")[90:121, 100:138] / 10
-    noise = noise_of("uneven and correlated", image).of_channels(slice(1, None))
-    groups = patch_filter.PatchGroups(image.shape, Grouping(3, 5, 5, 2))
-    with RowExecutor() as executor:
-        groups.match(image, noise, executor, noisy=True)
-    a, b = (n // 2 for n in CORRELATION.shape)
-    for reference, members in list(all_groups(groups))[::7]:
-        y, x = divmod(int(reference), image.shape[1])
-        own, level = (patches_at(part, [reference], (3, 3)) for part in (image, noise.variances))
-        distances = {}
-        for candidate in candidates_of(reference, groups).tolist():
-            dy, dx = np.subtract(divmod(candidate, image.shape[1]), (y, x))
-            rho = CORRELATION[dy + a, dx + b] if abs(dy) <= a and abs(dx) <= b else 0.0
-            there = patches_at(noise.variances, [candidate], (3, 3)).mean()
-            added = 9 * (1 - rho) * (level.mean() + there)
-            squared = ((own - patches_at(image, [candidate], (3, 3))) ** 2).sum()
-            distances[candidate] = squared - added if candidate != reference else -np.inf
-        assert set(members.tolist()) == set(sorted(distances, key=distances.get)[:5])
+@pytest.mark.parametrize("kind", [None, *KINDS])
+@pytest.mark.parametrize(
+    "shape", [(31, 38), (4, 4), (5, 30), (23, 4), (6, 17, 15), (3, 4, 9, 10)], ids=str
+)
+def test_members_are_the_nearest_patches(shape, kind):
+    """Of noisy images, after subtracting the distances that are expected of their noise."""
+    image = np.random.default_rng(0).normal(0, 1, shape)
+    noise = noise_of(kind or "white", image).of_channels(slice(1, None))
+    groups = patch_filter.PatchGroups(shape, Grouping(3, 12, 5, 2))
+    with RowExecutor(1) as executor:
+        groups.match(image, noise, executor, noisy=kind is not None)
+    for reference, members in all_groups(groups):
+        candidates = candidates_of(reference, groups)
+        own = patches_at(image, [reference], groups.patch)
+        distances = ((patches_at(image, candidates, groups.patch) - own) ** 2).sum(axis=1)
+        if kind is not None:
+            distances -= expected_distances(noise, reference, candidates, groups)
+        distances[candidates == reference] = -np.inf
+        assert len(members) == min(12, len(candidates))
+        assert set(members.tolist()) == set(candidates[np.argsort(distances)[:12]].tolist())
+
+
+def expected_distances(noise, reference, candidates, groups):
+    """Return the mean squared distances of patches of noise to a reference."""
+    rho, levels = candidates == reference, np.ones(groups.shape)
+    if noise.correlations is not None:
+        (table,) = noise.correlations
+        steps = np.stack(np.unravel_index(candidates, groups.shape), axis=1)
+        steps = steps - np.unravel_index(reference, groups.shape) + np.array(table.shape) // 2
+        inside = ((steps >= 0) & (steps < table.shape)).all(axis=1)
+        rho = np.where(inside, table[tuple(np.where(inside[:, None], steps, 0).T)], 0)
+    if noise.variances is not None:
+        levels = noise.variances
+    there = patches_at(levels, candidates, groups.patch).mean(axis=1)
+    own = patches_at(levels, [reference], groups.patch).mean()
+    return math.prod(groups.patch) * (1 - rho) * (own + there)
 
 
 @pytest.mark.parametrize(("shape", "kernel"), [((30, 120), (1, 2, 1)), ((64, 64), (-1, 4, -1))])

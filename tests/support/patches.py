@@ -31,16 +31,19 @@ def candidates_of(reference, groups):
     return np.ravel_multi_index(tuple(places.T), groups.shape)
 
 
-def aggregate(groups, estimate):
-    """Average ``estimate(members) -> (patches, weights)`` over all groups; NaN where none is."""
-    total, weights = np.zeros(groups.shape), np.zeros(groups.shape)
+def aggregate(groups, n_images, estimate):
+    """Average the patches of all groups at each pixel of `n_images` images; NaN where none is.
+
+    ``estimate(members)`` returns (images, members, pixels) patches and the weights of the members.
+    """
+    total, weights = np.zeros((n_images, *groups.shape)), np.zeros(groups.shape)
     for _, members in all_groups(groups):
         if not len(members):
             continue
         patches, weight = estimate(members)
-        for m, patch, w in zip(members, patches, weight, strict=True):
+        for i, (m, w) in enumerate(zip(members, weight, strict=True)):
             box = box_at(m, groups.shape, groups.patch)
-            total[box] += w * patch.reshape(groups.patch)
+            total[:, *box] += w * patches[:, i].reshape(n_images, *groups.patch)
             weights[box] += w
     with np.errstate(invalid="ignore"):
         return total / weights
