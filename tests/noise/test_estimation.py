@@ -248,16 +248,6 @@ def test_kind_white(name):
     np.testing.assert_allclose(model.sigma, 15, rtol=0.1)
 
 
-@pytest.mark.parametrize("exponent", [-900, -530, 511, 900])
-def test_poisson_noise_in_any_unit(exponent):
-    rng = np.random.default_rng(6)
-    counts = 100 + 2 * rng.poisson(standard_image("camera") / 2.0) + rng.normal(0, 4, (256, 256))
-    expected, found = (estimate_noise(np.ldexp(counts, e), kind="poisson") for e in (0, exponent))
-    for name in ("gain", "sigma", "offset"):
-        values = np.ldexp(getattr(expected, name), exponent)
-        np.testing.assert_allclose(getattr(found, name), values, rtol=1e-9)
-
-
 def test_kind_poisson_finds_the_gain_of_each_channel():
     gain = np.array([1.0, 2.0, 0.5])
     light = 1000 * (ROCKET / 255) ** 2.2
@@ -300,23 +290,45 @@ def test_constant_border_does_not_change_the_estimate(name, value):
     np.testing.assert_allclose(within.correlation, alone.correlation, atol=0.05)
 
 
-def test_units_do_not_matter():
-    noisy = with_noise(CLOCK, 15)
-    expected = estimate_noise(noisy)
-    for factor in (1e-300, 1e-9, 1e9, 1e300):
-        found = estimate_noise(factor * noisy)
-        assert found.sigma[0] == pytest.approx(factor * expected.sigma[0], rel=1e-6)
-    assert estimate_noise(noisy * 1e-9 + 5).sigma[0] == pytest.approx(
-        1e-9 * expected.sigma[0], 1e-3
+@pytest.mark.parametrize(
+    ("kind", "uneven"),
+    [
+        *((kind, False) for kind in (None, "white", "correlated", "poisson", "rician")),
+        *((kind, True) for kind in (None, "rician")),
+    ],
+)
+@pytest.mark.parametrize("exponent", [-1000, -530, 511, 1000])
+def test_units_do_not_matter(kind, uneven, exponent):
+    rng = np.random.default_rng(6)
+    noisy = (
+        100 + 2 * rng.poisson(standard_image("camera")[:128] / 2.0) + rng.normal(0, 4, (128, 256))
     )
-    assert estimate_noise(255 - noisy).sigma[0] == pytest.approx(expected.sigma[0], rel=0.05)
+    expected, found = (
+        estimate_noise(np.ldexp(noisy, e), kind=kind, uneven=uneven) for e in (0, exponent)
+    )
+    for name in ("sigma", "gain", "offset", "levels"):
+        if getattr(expected, name) is not None:
+            values = np.ldexp(getattr(expected, name), exponent)
+            np.testing.assert_allclose(getattr(found, name), values, rtol=1e-9)
 
 
-def test_transposing_exchanges_the_axes():
-    noisy = with_noise(MOON, 15, "wide along rows")
-    model, other = estimate_noise(noisy), estimate_noise(noisy.T)
+def test_offset_and_sign_do_not_matter():
+    noisy = with_noise(CLOCK, 15)
+    (expected,) = estimate_noise(noisy).sigma
+    assert estimate_noise(noisy * 1e-9 + 5).sigma[0] == pytest.approx(1e-9 * expected, 1e-3)
+    assert estimate_noise(255 - noisy).sigma[0] == pytest.approx(expected, rel=0.05)
+
+
+@pytest.mark.parametrize("turn", [np.transpose, np.fliplr, np.flipud])
+@pytest.mark.parametrize("kernel", ["white", "wide along rows"])
+def test_orientation_does_not_matter(kernel, turn):
+    noisy = with_noise(MOON, 15, kernel)
+    model, other = estimate_noise(noisy), estimate_noise(turn(noisy))
     assert other.sigma[0] == pytest.approx(model.sigma[0], rel=1e-6)
-    np.testing.assert_allclose(other.correlation, model.correlation.T, atol=1e-6)
+    assert other.uncertainty == pytest.approx(model.uncertainty, rel=1e-6)
+    assert (kernel == "white") == (model.correlation is None)
+    if kernel != "white":
+        np.testing.assert_allclose(other.correlation, turn(model.correlation), atol=1e-6)
 
 
 # --- masks, volumes, rows and columns ----------------------------------------------------
