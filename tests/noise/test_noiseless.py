@@ -8,7 +8,7 @@ from pictures import axis_of, rms
 import nnk_image
 from nnk_image import denoise, estimate_noise
 
-DRAWINGS = "horse", "color", "logo", "phantom", "chessboard_GRAY"
+DRAWINGS = "color", "logo", "phantom", "chessboard_GRAY"
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,9 @@ def test_column_noise_alone(channels):
 @pytest.mark.parametrize("shape", [(1, 1), (1, 40), (300, 1), (2, 2), (64, 64, 1)])
 def test_constant_images_of_any_size_are_returned_unchanged(shape):
     image = np.full(shape, 5.0)
+    assert estimate_noise(image).sigma == (0,)
+    assert not any(estimate_noise(np.stack([image] * 3), channel_axis=0).sigma)
     np.testing.assert_array_equal(nnk_image.denoise(image), image)
     check = nnk_image.check_residual(image, image)
     assert np.isnan([check.structure, check.kurtosis, check.periodicity]).all()
     assert check.is_noise
-
-
-def test_constant_images_have_no_noise():
-    assert estimate_noise(np.full((3, 3), 7)).sigma == (0,)
-    assert estimate_noise(np.full((5, 6, 3), 7), channel_axis=-1).sigma == (0, 0, 0)
