@@ -2,10 +2,12 @@
 
 import ast
 import inspect
+import re
+import sys
+import tomllib
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
 from child import python
 from sklearn.base import BaseEstimator
 
@@ -31,8 +33,7 @@ def name_of(parts):
 
 
 def imports(parts):
-    """Yield each module of `nnk_image` that a module imports, and whether inside a function."""
-    names = {name_of(other) for other in SOURCES}
+    """Yield the full name of each import of a module, and whether it is inside a function."""
     tree = ast.parse(SOURCES[parts].read_text(encoding="utf-8"))
     for node in ast.walk(tree):  # imports only for types do not count
         if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
@@ -40,16 +41,24 @@ def imports(parts):
     functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.Lambda))
     inside = {id(node) for function in functions for node in ast.walk(function)}
     for node in ast.walk(tree):
-        found = []
         if isinstance(node, ast.Import):
             found = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f"{name_of(parts)}: relative import"
-            full = [f"{node.module}.{alias.name}" for alias in node.names]
-            found = [name if name in names else node.module for name in full]
+            found = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
         for name in found:
-            if name.startswith("nnk_image."):
-                yield name, id(node) in inside
+            yield name, id(node) in inside
+
+
+def own_imports(parts):
+    """Yield each module of `nnk_image` that a module imports, and whether inside a function."""
+    modules = {name_of(other) for other in SOURCES}
+    for name, in_function in imports(parts):
+        module = name if name in modules else name.rpartition(".")[0]
+        if module.startswith("nnk_image."):
+            yield module, in_function
 
 
 def top_level_of(name):
@@ -77,7 +86,7 @@ def test_modules_import_only_earlier_ones_and_outside_functions():
     for parts in SOURCES:
         if parts[1] not in ORDER:
             continue
-        for name, in_function in imports(parts):
+        for name, in_function in own_imports(parts):
             if ORDER.index(top_level_of(name)) > ORDER.index(parts[1]):
                 upwards.append((name_of(parts), name))
             if in_function and parts[1] not in LAZY:
@@ -87,7 +96,7 @@ def test_modules_import_only_earlier_ones_and_outside_functions():
 
 
 def test_imports_have_no_cycles():
-    graph = {name_of(parts): {name for name, _ in imports(parts)} for parts in SOURCES}
+    graph = {name_of(parts): {name for name, _ in own_imports(parts)} for parts in SOURCES}
     for package in [name_of(parts) for parts in SOURCES if parts[-1] == "__init__"]:
         # Importing a module runs its package first, so modules may import their own package.
         for importers in graph.values():
@@ -110,11 +119,29 @@ def test_public_names_are_few_and_have_one_path():
     assert {name for name in last if last.count(name) > 1} <= {"denoise"}
 
 
-@pytest.mark.parametrize(("name", "thing"), list(public_names()))
-def test_public_functions_have_few_parameters(name, thing):
-    if not (inspect.isclass(thing) and issubclass(thing, BaseEstimator | Exception)):
-        most = MORE_PARAMETERS.get(name, MOST_PARAMETERS)
-        assert len(inspect.signature(thing).parameters) <= most
+def test_public_functions_have_few_parameters():
+    many = {
+        name: len(inspect.signature(thing).parameters)
+        for name, thing in public_names()
+        if not (inspect.isclass(thing) and issubclass(thing, BaseEstimator | Exception))
+    }
+    assert {k: n for k, n in many.items() if n > MORE_PARAMETERS.get(k, MOST_PARAMETERS)} == {}
+
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+IMPORTS = {"scikit-image": "skimage", "pillow": "PIL", "scikit-learn": "sklearn"}
+IMPORTS |= {"pillow-heif": "pillow_heif"}
+
+
+def test_imported_packages_are_declared_and_vice_versa():
+    used = {name.partition(".")[0] for parts in SOURCES for name, _ in imports(parts)}
+    used -= {"nnk_image"} | sys.stdlib_module_names
+    declared = [*PROJECT["dependencies"]]
+    for extra in set(EXTRAS) - {"test", "docs", "dev"}:
+        declared += EXTRAS[extra]
+    names = {re.match(r"[\w.-]+", requirement)[0] for requirement in declared}
+    assert used == {IMPORTS.get(name, name) for name in names}
 
 
 def test_denoise_imports_no_unneeded_packages():
