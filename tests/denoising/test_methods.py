@@ -1,10 +1,13 @@
-"""Tests of all denoising methods: invariances, any sigma, extreme values, reproducibility."""
+"""Tests of all denoising methods: invariances, any sigma, extreme values, progress.
+
+The fuzzer (tests/fuzz/differential.py) checks that threads and SIMD variants do not matter.
+"""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pictures import assert_same_everywhere, progress_of
+from pictures import progress_of
 
 from nnk_image import NoiseModel, denoise, estimate_noise, standard_image
 
@@ -52,15 +55,15 @@ def test_orientation_does_not_matter(turn):
 # --- sigma -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["fast", "sgw"])
-@pytest.mark.parametrize("sigma", [0, 0.0, np.float32(0), 5e-324, 1e-30])
+@pytest.mark.parametrize("sigma", [0, np.float32(0), 5e-324, 1e-30])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
-def test_no_noise_gives_a_copy(method, dtype, sigma):
+def test_no_noise_gives_a_copy(dtype, sigma):
     image = NOISE.astype(dtype)
-    ours = denoise(image, sigma, method=method)
-    np.testing.assert_array_equal(ours, image)
-    assert not np.shares_memory(ours, image)
-    assert ours.flags.writeable
+    for method in ("fast", "sgw"):
+        ours = denoise(image, sigma, method=method)
+        np.testing.assert_array_equal(ours, image)
+        assert not np.shares_memory(ours, image)
+        assert ours.flags.writeable
 
 
 @pytest.mark.parametrize("sigma", [1e-12, 1e-6, 1e-3, 1])
@@ -159,25 +162,14 @@ def test_values_at_the_limits_of_a_dtype(method, dtype, scale, relative_sigma):
     assert float(abs(ours).max()) <= 1.2 * min(limit, 1e308)
 
 
-# --- reproducibility, progress -----------------------------------------------------------
+# --- progress ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", ["u1", "f4", "f8"])
-def test_same_bits_for_any_n_jobs_and_simd_variant(method, dtype, monkeypatch):
-    color, options = COLOR.astype(dtype), {"method": method, "channel_axis": -1}
-    assert_same_everywhere(lambda n_jobs: denoise(color, 25, n_jobs=n_jobs, **options))
-    image = (np.random.default_rng(19).random((150, 23)) * 255).astype(dtype)
-    expected = denoise(image, 25, method=method)
-    monkeypatch.setattr("nnk_image.base.parallel.PIXELS_PER_CHUNK", 100)
-    for n_jobs in (1, 2, 3, -1, 50):
-        np.testing.assert_array_equal(denoise(image, 25, method=method, n_jobs=n_jobs), expected)
-
-
-@pytest.mark.parametrize("n_jobs", [1, 3])
 @pytest.mark.parametrize("sigma", [0.2, 25, NoiseModel(0.1, gain=50.0, rows=0.3), [20, 0, 20]])
 @pytest.mark.parametrize("channels", [1, 3])
-def test_progress_rises_to_a_total_known_from_the_start(method, channels, sigma, n_jobs):
+def test_progress_rises_to_a_total_known_from_the_start(method, channels, sigma):
     """Weights may underflow, which takes another pass; low counts take several rounds."""
-    options = {"method": method, "channel_axis": -1, "n_jobs": n_jobs}
     image, sigma = COLOR[..., :channels], sigma[:channels] if type(sigma) is list else sigma
-    progress_of(lambda progress: denoise(image, sigma, progress=progress, **options))
+    for n_jobs in (1, 3):
+        options = {"method": method, "channel_axis": -1, "n_jobs": n_jobs}
+        progress_of(lambda report, given=options: denoise(image, sigma, progress=report, **given))
