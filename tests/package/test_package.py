@@ -3,12 +3,9 @@
 import doctest
 import importlib.util
 import inspect
-import os
 import pkgutil
 import re
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import is_dataclass
 from itertools import pairwise
@@ -16,7 +13,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
-from child import python
+from child import python, run
 
 import nnk_image
 from nnk_image import graph, io, learning, neighbors, plotting, wavelets
@@ -128,12 +125,6 @@ def test_public_names_and_subpackages_are_lazy_attributes():
 STRICT = ("-W", "error")
 
 
-def run(code, **options):
-    """Run code that may fail in a new Python, and return the finished process."""
-    command = [sys.executable, *STRICT, "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
-
-
 @pytest.fixture
 def sources(tmp_path):
     """Return a folder with the package but without its compiled core, like a clone."""
@@ -154,8 +145,7 @@ def run_in(sources, code, installed=None):
         others = [p for p in sys.path if installed or not Path(p, "nnk_image").is_dir()]
         sys.path[:] = ["", *filter(None, [installed, *others])]
     """
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONSAFEPATH"}
-    return run(f"{plain}\n{code}", cwd=sources, env=environment)
+    return run(f"{plain}\n{code}", flags=STRICT, cwd=sources, PYTHONSAFEPATH="")
 
 
 def test_python_started_in_the_sources_uses_the_installed_package(sources):
@@ -229,6 +219,6 @@ def test_missing_extras_are_named(missing, extra, call, tmp_path):
     (tmp_path / "a.heic").write_bytes(HEIF)
     (tmp_path / "a.nii").write_bytes(NIFTI)
     hide = f"import sys; sys.modules[{missing!r}] = None; import numpy as np, nnk_image"
-    done = run(f"{hide}; {call}", cwd=tmp_path)
+    done = run(f"{hide}; {call}", flags=STRICT, cwd=tmp_path)
     assert f"pip install 'nnk_image[{extra}]'" in done.stderr.splitlines()[-1]
     assert not list(tmp_path.glob("b.*"))

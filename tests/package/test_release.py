@@ -1,4 +1,4 @@
-"""Releases: one version everywhere, the conda recipe, a light import and the configuration."""
+"""Releases: one version everywhere, the conda recipe, and the configuration."""
 
 import re
 import tomllib
@@ -6,7 +6,6 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from child import python
 
 import nnk_image
 from nnk_image import _core, configuration
@@ -35,15 +34,6 @@ def test_the_conda_recipe_agrees_with_pyproject():
     run = re.search(r"^  run:\n((?:    - .+\n)+)", recipe, re.M)[1]
     needed = ["python" + PROJECT["requires-python"], *PROJECT["dependencies"]]
     assert [line.removeprefix("    - ").replace(" ", "") for line in run.splitlines()] == needed
-
-
-def test_importing_the_package_loads_no_large_library():
-    loaded = set(
-        python("import sys, nnk_image; print(*{name.partition('.')[0] for name in sys.modules})")
-    )
-    assert {"nnk_image", "lazy_loader"} <= loaded
-    large = {"numpy", "scipy", "PIL", "tifffile", "skimage", "sklearn", "pygsp", "tqdm"}
-    assert not large & loaded
 
 
 def test_show_config_lists_versions_and_settings(capsys, monkeypatch):

@@ -1,12 +1,8 @@
 """Every SIMD variant gives the same bits, and computes an accurate exponential."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
-from child import PRINT_THE_CHAIN, python
+from child import PRINT_THE_CHAIN, python, run
 from graph_checks import assert_equal, each_variant
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -98,13 +94,7 @@ def test_the_environment_selects_the_variant_and_keeps_the_bits(name, expected):
 
 @pytest.mark.parametrize("name", ["sse9", "AVX2", "generic ", "neon9"])
 def test_unknown_variant_in_the_environment_is_refused(name):
-    done = subprocess.run(
-        [sys.executable, "-c", "import nnk_image; nnk_image.image_graph"],
-        env=os.environ | {"NNK_IMAGE_SIMD": name},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run("import nnk_image; nnk_image.image_graph", NNK_IMAGE_SIMD=name)
     assert done.returncode == 1
     last_line = done.stderr.strip().splitlines()[-1]
     assert last_line.startswith(("ValueError: ", "ImportError: "))

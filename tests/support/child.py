@@ -18,20 +18,26 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 PRINT_THE_CHAIN = "from whole_chain import whole_chain; print(whole_chain(), whole_chain(2))"
 
 
-def python(script, *arguments, flags=(), **environment):
-    """Run a script in a new interpreter that can import `whole_chain`; return the printed words.
+def run(script, *arguments, flags=(), cwd=None, **environment):
+    """Run a script in a new interpreter that can import `whole_chain`; return the process.
 
     There is no timeout, because the machine may be busy; pytest's own limit ends a hanging child.
     """
     folders = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
-    done = subprocess.run(
+    return subprocess.run(
         [sys.executable, *flags, "-c", textwrap.dedent(script), *map(str, arguments)],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(folders)} | environment,
+        cwd=cwd,
         capture_output=True,
         text=True,
         errors="replace",
         check=False,
     )
+
+
+def python(script, *arguments, **options):
+    """Run a script as `run` does, without an error; return the printed words."""
+    done = run(script, *arguments, **options)
     assert done.returncode == 0, (done.returncode, done.stderr)
     return done.stdout.split()
 
