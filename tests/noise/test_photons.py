@@ -11,11 +11,6 @@ from nnk_image.base.image import check_image
 from nnk_image.noise.photons import photon_noise
 
 
-def value_per_photon(pixels, channel_axis=None, mask=None):
-    noise = photon_noise(check_image(pixels, channel_axis, mask))
-    return None if noise is None else noise.gain
-
-
 def hopper(channels=slice(1, 2)):
     """Return a (256, 256, C) image with values from 0 to 1."""
     return standard_image("hopper")[60:316, 130:386, channels] / 255
@@ -39,7 +34,7 @@ def test_counts_are_denoised_as_if_their_gain_were_known(peak):
 )
 def test_counts_of_any_dtype_are_recognized(dtype, gain):
     noisy = (gain * counts(hopper(), 2.0)).astype(dtype)
-    assert value_per_photon(noisy[..., 0]) == pytest.approx((gain,))
+    assert photon_noise(check_image(noisy[..., 0])).gain == pytest.approx((gain,))
 
 
 def test_each_channel_has_its_own_gain_and_may_be_black():
@@ -111,30 +106,33 @@ def halftone():
     return hopper()[..., 0] > np.kron(np.ones((64, 64)), thresholds)
 
 
-# Noiseless images with few values, some of them as sparse as counts.
-DRAWINGS = {
+def dark(sigma):
+    noise = np.random.default_rng(5).normal(0, sigma, (256, 256))
+    return np.clip(np.rint(40 * hopper()[..., 0] + noise), 0, 255)
+
+
+Y, X = np.mgrid[:64, :64]
+OTHERS = {
     "blobs": blobs,
     "labels": lambda: morphology.label(blobs()),
     "skeletons": lambda: morphology.skeletonize(blobs()),
     "halftone": halftone,
     "phantom": lambda: np.rint(10 * data.shepp_logan_phantom()),
+    "chessboard": lambda: (Y + X) % 2,
+    "brighter chessboard": lambda: 60 * ((Y + X) % 2) + 100,
+    "dots": lambda: (X % 2) * (Y % 2),
     **{
         f"{n} grays": lambda n=n: np.rint((n - 1) * hopper()[..., 0])
         for n in (2, 3, 5, 9, 17, 33, 64)
     },
+    **{f"noise of {sigma}": lambda sigma=sigma: dark(sigma) for sigma in (1, 2, 4, 8)},
 }
+"""Noiseless images with few values, some of them as sparse as counts, and Gaussian noise."""
 
 
-@pytest.mark.parametrize("drawing", DRAWINGS.values(), ids=DRAWINGS)
-def test_images_with_few_values_are_not_taken_for_counts(drawing):
-    assert value_per_photon(drawing().astype(float)) is None
-
-
-@pytest.mark.parametrize("sigma", [1, 2, 4, 8])
-def test_gaussian_noise_in_a_dark_image_is_not_taken_for_counts(sigma):
-    noise = np.random.default_rng(5).normal(0, sigma, (256, 256))
-    dark = np.clip(np.rint(40 * hopper()[..., 0] + noise), 0, 255)
-    assert value_per_photon(dark) is None
+@pytest.mark.parametrize("image", OTHERS.values(), ids=OTHERS)
+def test_images_with_few_values_are_not_taken_for_counts(image):
+    assert photon_noise(check_image(image().astype(float))) is None
 
 
 @pytest.mark.parametrize("offset", [100, -50])
@@ -144,9 +142,3 @@ def test_counts_with_an_offset_are_recognized_if_many_pixels_have_no_photon(peak
     shifted = estimate_noise(noisy + offset)
     assert (shifted.gain, shifted.offset) == ((1.0,), (offset,))
     np.testing.assert_allclose(denoise(noisy + offset), denoise(noisy) + offset, atol=1e-4)
-
-
-def test_patterns_of_single_pixels_are_no_counts():
-    y, x = np.mgrid[:64, :64]
-    for pattern in ((x + y) % 2, 60 * ((x + y) % 2) + 100, (x % 2) * (y % 2)):
-        assert photon_noise(check_image(pattern)) is None

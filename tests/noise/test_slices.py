@@ -49,10 +49,6 @@ def test_correlation_across_slices_is_estimated(scene, kernel):
     np.testing.assert_allclose(found, truth, atol=0.1)
 
 
-def test_equal_noiseless_slices_are_not_taken_for_correlated_noise():
-    assert len(across(estimate_noise(np.repeat(picture()[None], 12, axis=0), spacing=1))) == 1
-
-
 def test_constant_background_and_masked_pixels_are_ignored():
     clean = moving(16)
     noisy = clean + noise_of(clean.shape, KERNELS["three slices"], 15)
@@ -113,20 +109,19 @@ def test_noise_of_running_means_is_estimated():
     )
 
 
-def test_structure_that_changes_slowly_is_not_taken_for_correlated_noise():
-    """The mean of twelve slices of fine texture correlates by 1 - d / 12 at a distance of d."""
+def test_structure_and_repeated_slices_are_not_taken_for_correlated_noise():
+    equal = np.repeat(picture()[None], 12, axis=0)
+    # The mean of twelve slices of fine texture correlates by 1 - d / 12 at a distance of d.
     texture = np.random.default_rng(0).normal(size=(23, 96, 96))
-    texture = np.stack([texture[z : z + 12].sum(axis=0) for z in range(12)])
-    noisy = 100 + 6 * texture + noise_of(texture.shape, [1.0], 8, seed=1)
-    assert len(across(estimate_noise(noisy, spacing=1))) == 1
-
-
-def test_repeated_slices_are_not_taken_for_correlated_noise():
-    """As where a film of 15 frames per second is stored with 30."""
-    frames = moving(12) + noise_of((12, 96, 96), [1.0], 10)
-    model = estimate_noise(np.repeat(frames, 2, axis=0), spacing=1)
-    assert model.sigma[0] == pytest.approx(10, rel=0.1)
-    assert len(across(model)) == 1
+    slow = 100 + 6 * np.stack([texture[z : z + 12].sum(axis=0) for z in range(12)])
+    # A film of 15 frames per second may be stored with 30.
+    repeated = np.repeat(moving(12) + noise_of((12, 96, 96), [1.0], 10), 2, axis=0)
+    models = [
+        estimate_noise(volume, spacing=1)
+        for volume in (equal, slow + noise_of(slow.shape, [1.0], 8, seed=1), repeated)
+    ]
+    assert [len(across(model)) for model in models] == [1, 1, 1]
+    assert models[2].sigma[0] == pytest.approx(10, rel=0.1)
 
 
 def test_brightness_that_alternates_between_slices():
