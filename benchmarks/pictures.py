@@ -1,4 +1,4 @@
-"""Images for the experiments, and digests that identify them."""
+"""Images for the experiments."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ _LUMA = np.array([0.299, 0.587, 0.114])
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A gray image with a name and a digest of its content.
+    """A gray image with a name.
 
     Attributes
     ----------
@@ -46,13 +46,10 @@ class Picture:
         Name in tables and reports.
     values : (H, W) float64 ndarray
         Gray levels from 0 to 1.
-    digest : str
-        SHA-256 digest of the shape and the values, in hexadecimal.
     """
 
     name: str
     values: np.ndarray = field(repr=False)
-    digest: str
 
     @classmethod
     def from_pixels(cls, name, pixels):
@@ -75,13 +72,13 @@ class Picture:
             )
         if values.min() == values.max():
             raise ImageFileError(f"{name}: all pixels are equal; leave this image out")
-        content = f"{values.shape} {values.dtype.str}".encode() + values.tobytes()
-        return cls(name, values, hashlib.sha256(content).hexdigest())
+        return cls(name, values)
 
     @property
     def seed(self):
         """Seed of the noise, an int that depends on the content only."""
-        return int(self.digest[:8], 16)
+        content = f"{self.values.shape} {self.values.dtype.str}".encode() + self.values.tobytes()
+        return int(hashlib.sha256(content).hexdigest()[:8], 16)
 
 
 def bundled_pictures():

@@ -57,6 +57,11 @@ def distinct(rows, name):
     return list(dict.fromkeys(row[name] for row in rows))
 
 
+def curves(rows, name, by, **values):
+    """Return a column of the selected rows as an array (images, distinct values of `by`)."""
+    return np.array([column(rows, name, **values, **{by: v}) for v in distinct(rows, by)]).T
+
+
 def as_csv(rows):
     """Return the rows as CSV text, with columns in the order in which they first appear."""
     names = list(dict.fromkeys(name for row in rows for name in row))

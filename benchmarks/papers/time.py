@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.machine import interleaved
 from benchmarks.papers.claims import Claim, between, verdict_of
-from benchmarks.papers.shared import SIGMA_D, SIGMA_F, column, draw_curves
+from benchmarks.papers.shared import SIGMA_D, SIGMA_F, column, curves, draw_curves
 from benchmarks.scores import group_means
 from nnk_image.graph.build import bilateral_graph, image_graph
 from nnk_image.neighbors import nnk_neighbors
@@ -101,21 +101,18 @@ def summary(rows):
     return [row | {"method": METHODS[row["method"]]} for row in table]
 
 
-def _curves(rows, method, name):
-    """Return one quantity as an (images, windows) array."""
-    return np.array([column(rows, name, method=method, window=w) for w in WINDOWS]).T
-
-
 def draw(rows, setup):
     """Draw time, neighbors, and agreement with exact NNK as functions of the window."""
     figure = new_figure(figsize=(14, 4.4))
     times, neighbors, found = figure.subplots(1, 3)
     for method, label in METHODS.items():
         for ax, name in ((times, "us_per_pixel"), (neighbors, "neighbors")):
-            draw_curves(ax, WINDOWS, _curves(rows, method, name), _COLORS[method], label)
+            draw_curves(
+                ax, WINDOWS, curves(rows, name, "window", method=method), _COLORS[method], label
+            )
     for name, style in (("recall", "-"), ("jaccard", "--")):
-        curves = _curves(rows, "algorithm4", name)
-        draw_curves(found, WINDOWS, curves, _COLORS["algorithm4"], _AGREEMENT[name], style)
+        values = curves(rows, name, "window", method="algorithm4")
+        draw_curves(found, WINDOWS, values, _COLORS["algorithm4"], _AGREEMENT[name], style)
     for ax in (times, neighbors, found):
         ax.set(xticks=WINDOWS, xlabel="window, pixels")
         ax.grid(alpha=0.3)
@@ -129,9 +126,10 @@ def draw(rows, setup):
 
 def claims(rows):
     """Check whether Algorithm 4 is ten times faster at window 11, and more at larger windows."""
-    ratio = _curves(rows, "exact", "us_per_pixel") / _curves(rows, "algorithm4", "us_per_pixel")
-    gap = _curves(rows, "exact", "us_per_pixel") - _curves(rows, "algorithm4", "us_per_pixel")
-    at_11 = ratio[:, WINDOWS.index(11)]
+    exact, ours = (
+        curves(rows, "us_per_pixel", "window", method=m) for m in ("exact", "algorithm4")
+    )
+    gap, at_11 = exact - ours, (exact / ours)[:, WINDOWS.index(11)]
     recall, jaccard = (
         column(rows, name, method="algorithm4", window=11).mean() for name in ("recall", "jaccard")
     )

@@ -14,6 +14,7 @@ from benchmarks.papers.shared import (
     SIGMA_D,
     SIGMA_F,
     column,
+    curves,
     distinct,
     draw_curves,
     select,
@@ -85,11 +86,6 @@ def summary(rows):
     return [{_COLUMNS.get(name, name): value for name, value in row.items()} for row in table]
 
 
-def _curves(rows, kind, name):
-    """Return one quantity as an (images, windows) array."""
-    return np.array([column(rows, name, graph=kind, window=w) for w in WINDOWS]).T
-
-
 def draw(rows, setup):
     """Draw sparsity, time, variance, and the share of the low bands."""
     figure = new_figure(figsize=(12, 8))
@@ -103,8 +99,8 @@ def draw(rows, setup):
     ]
     for ax, name, style, what in panels:
         for kind in BUILDS:
-            curves, label = _curves(rows, kind, name), LABELS[kind] + what
-            draw_curves(ax, WINDOWS, curves, COLORS[kind], label, style, alpha=0.12)
+            values, label = curves(rows, name, "window", graph=kind), LABELS[kind] + what
+            draw_curves(ax, WINDOWS, values, COLORS[kind], label, style, alpha=0.12)
     for ax in (sparsity, times, variance, low):
         ax.set(xticks=WINDOWS, xlabel="window, pixels")
         ax.grid(alpha=0.3)
@@ -191,7 +187,8 @@ def _more_variance(rows):
 
 def _falling_variance(rows):
     falls = {
-        kind: (np.diff(_curves(rows, kind, "variance"), axis=1) < 0).all(axis=1) for kind in BUILDS
+        kind: (np.diff(curves(rows, "variance", "window", graph=kind), axis=1) < 0).all(axis=1)
+        for kind in BUILDS
     }
     ends = {
         kind: [column(rows, "variance", graph=kind, window=w).mean() for w in (3, WINDOWS[-1])]
