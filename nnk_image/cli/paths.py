@@ -178,7 +178,7 @@ def check_targets(
     taken: Iterable[Path],
     overwrite: bool,
     options: Mapping[str, Iterable[str | Path | None]],
-    formats: Mapping[str, Sequence[str]],
+    formats: Mapping[str, Sequence[str]] | None = None,
     folders: Collection[Path] = (),
 ) -> None:
     """Check, before the long computation, that the files of all options can be written.
@@ -196,8 +196,9 @@ def check_targets(
                     f"{path}: --{option} would replace an input or a result; choose another name"
                 )
             seen.add(_real(path))
-            if option != "output" and extension_of(path) not in formats[option]:
-                raise ImageFileError(f"{path}: --{option} writes {', '.join(formats[option])} only")
+            allowed = (formats or {}).get(option, ())
+            if option != "output" and allowed and extension_of(path) not in allowed:
+                raise ImageFileError(f"{path}: --{option} writes {', '.join(allowed)} only")
             if option == "plot":
                 from nnk_image.plotting.figures import new_figure
 
