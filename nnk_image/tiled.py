@@ -91,7 +91,8 @@ def denoise_tiles(
     Warns
     -----
     UserWarning
-        If `sigma` exceeds the range of the image's values, as for `denoise`.
+        If `sigma` exceeds the range of the image's values, as for `denoise`, or if the memory is so
+        small that the overlap of the tiles takes most of the time.
 
     Notes
     -----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_choice, check_number
+from nnk_image.base.checks import check_choice, check_number, warn
 from nnk_image.base.image import Image, check_image, relative_spacing
 from nnk_image.base.lazy import Layout, delayed, part_of, task
 from nnk_image.base.parallel import RowExecutor
@@ -27,6 +28,7 @@ from nnk_image.noise.given import check_magnitudes, given_noise
 from nnk_image.noise.model import NoiseModel, with_levels
 from nnk_image.noise.slices import SLAB
 
+_MOST_WORK = 8  # pixels of all tiles with overlap, over those of the image, without a warning
 _COPIES_OF_TILE = 2  # arrays of the size of a tile in memory, in addition to the method's own
 _SAMPLE_SIDES = 1, SLAB, 512, 512
 _SAMPLES = {2: (4, 4), 3: (4, 2, 2), 4: (2, 2, 2, 2)}
@@ -64,6 +66,13 @@ class TiledDenoising:
         reach = chosen.reach(layout.shape, layout.channels, self.spacing)
         self.side = largest_side(layout.shape, reach, max_bytes, per_pixel)
         self.tiles = cut(layout.shape, self.side, reach)
+        padded = sum(tile.pixels for tile in self.tiles)
+        if padded > _MOST_WORK * math.prod(layout.shape):
+            warn(
+                f"tiles of {'x'.join(map(str, self.side))} pixels overlap so much that they take "
+                f"{padded / math.prod(layout.shape):.0f} times the time of the whole image: give "
+                "them more memory"
+            )
 
     def statistics(self) -> Any:
         """Return a task that computes the `Statistics` of the image."""

@@ -5,7 +5,7 @@ import pytest
 
 from nnk_image import NoiseModel, standard_image
 from nnk_image.base.image import check_image
-from nnk_image.denoising.parts import merge_statistics
+from nnk_image.denoising.parts import TiledDenoising, merge_statistics
 from nnk_image.denoising.statistics import Statistics
 
 
@@ -31,3 +31,13 @@ def test_values_far_below_the_offset_count_as_dark():
     (mean,) = Statistics.of(check_image(image), noise).means
     assert mean - 100 == pytest.approx((lit.means[0] - 100) * valid.mean())
     assert Statistics.of(check_image(image), NoiseModel(2.0)).means == (image.mean(),)
+
+
+def test_tiles_that_are_small_beside_their_overlap_are_announced():
+    def tiles(megabytes):
+        image = np.zeros((400, 300), np.float32)
+        return TiledDenoising(image, 9.0, "sgw", None, None, 1.0, megabytes * 10**6).tiles
+
+    assert len(tiles(35)) == 1
+    with pytest.warns(UserWarning, match="times the time of the whole image: give them more"):
+        tiles(9)

@@ -54,6 +54,7 @@ def side_of_tiles(monkeypatch):
 
         for module in (tiled, parts):
             monkeypatch.setattr(module, "largest_side", side)
+        monkeypatch.setattr(parts, "_MOST_WORK", np.inf)
 
     return choose
 
