@@ -292,7 +292,7 @@ def test_constant_border_does_not_change_the_estimate(name, value):
         *((kind, True) for kind in (None, "rician")),
     ],
 )
-@pytest.mark.parametrize("exponent", [-1000, -530, 511, 1000])
+@pytest.mark.parametrize("exponent", [-1000, -530, 511, 1010])
 def test_units_do_not_matter(kind, uneven, exponent):
     rng = np.random.default_rng(6)
     noisy = (
