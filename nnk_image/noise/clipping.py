@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -90,18 +91,21 @@ def clipped_pixels(pixels: Array, valid: Bools | None) -> Bools:
 def clipped_noise(pixels: Array, valid: Bools | None = None) -> Bools:
     """Return (2, H, W) bools: where noise has clipped all channels, at black and at white."""
     valid = np.full(pixels.shape[:2], True) if valid is None else valid
-    inside = pixels[valid]
-    extremes = inside.min(axis=0), inside.max(axis=0)
+    channels = [channel[valid] for channel in np.moveaxis(pixels, -1, 0)]
+    extremes = [c.min() for c in channels], [c.max() for c in channels]
     return np.stack([_clipped_noise(pixels, extreme, valid) for extreme in extremes])
 
 
-def _clipped_noise(pixels: Array, extreme: Array, valid: Bools) -> Bools:
-    """Return which (H, W) pixels have the `extreme` value because independent noise is clipped.
+def _clipped_noise(pixels: Array, extremes: Sequence[Any], valid: Bools) -> Bools:
+    """Return which (H, W) pixels have the `extremes` because independent noise is clipped.
 
     Of such noise, a share p of which is clipped, (1 - p) p^8 of the pixels are not clipped while
     all around them are. In drawings, such pixels are rare or have at most two values.
     """
-    clipped = np.all(pixels == extreme, axis=-1) & valid
+    channels = zip(np.moveaxis(pixels, -1, 0), extremes, strict=True)
+    clipped = np.all([valid, *(channel == extreme for channel, extreme in channels)], axis=0)
+    if np.count_nonzero(clipped) < np.count_nonzero(AROUND):  # no pixel is alone among them
+        return np.zeros_like(clipped)
     complete = minimum_filter(valid, 3, mode="constant")  # with all eight neighbors
     alone = complete & ~clipped & minimum_filter(clipped, footprint=AROUND)
     if len(np.unique(pixels[alone], axis=0)) <= _MOST_VALUES:

@@ -125,11 +125,14 @@ def _row_differences(channels, valid):
     medians = np.zeros((n, height - 1))
     if not known.any():
         return medians, known, np.zeros(n)
-    median = np.median if valid is None else np.nanmedian
     steps = steps[:, known]
-    medians[:, known] = middles = median(steps, axis=2)
+    middles = np.median(steps, axis=2)
+    holes = np.isnan(middles)  # rows with masked pixels
+    middles[holes] = np.nanmedian(steps[holes], axis=1)
+    medians[:, known] = middles
     some = slice(None, None, 1 + len(middles[0]) * width // _SPREAD_PIXELS)
-    spread = _TO_DEVIATION * median(np.abs(steps[..., some] - middles[..., None]), axis=(1, 2))
+    spread = np.nanmedian(np.abs(steps[..., some] - middles[..., None]), axis=(1, 2))
+    spread *= _TO_DEVIATION
     return medians, known, np.pi / 2 * spread**2 / used[known].mean()
 
 
