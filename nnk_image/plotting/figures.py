@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,6 +58,12 @@ def value_range_of(image: npt.ArrayLike) -> tuple[float, float]:
 def finite(values: Array) -> Array:
     """Return the values in float32 or more, NaN where they are not finite."""
     return np.where(np.isfinite(values), values, np.float32(np.nan))
+
+
+def of_finite(function: Callable[[Array], Any], values: Array) -> float:
+    """Return a statistic of the finite values; NaN if there is none."""
+    known = values[np.isfinite(values)]
+    return float(function(known)) if known.size else float("nan")
 
 
 def show(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.image import image_array
-from nnk_image.plotting.figures import finite, row_of_axes, show, value_range_of
+from nnk_image.plotting.figures import finite, of_finite, row_of_axes, show, value_range_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +70,7 @@ def plot_comparison(
             shapes = " and ".join(str(array.shape) for array in (*arrays, reference))
             raise ValueError(f"images to compare must have the same shape, got {shapes}")
         errors = [finite(array) - finite(reference) for array in arrays]
-        rms = [np.sqrt(np.nanmean(error**2)) for error in errors]
+        rms = [np.sqrt(of_finite(np.mean, error**2)) for error in errors]
     if clean is not None:
         titles = [f"{title}: error {value:.3g}" for title, value in zip(titles, rms, strict=True)]
     for ax, array, title in zip(row, arrays, titles, strict=False):

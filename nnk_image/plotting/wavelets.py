@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from nnk_image.base.checks import plain_array
 from nnk_image.base.image import Array
-from nnk_image.plotting.figures import COLORS, finite, row_of_axes, show, value_range_of
+from nnk_image.plotting.figures import COLORS, finite, of_finite, row_of_axes, show, value_range_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,9 +59,10 @@ def plot_bands(
             f"limits has {len(limits)} values: give {len(coefficients)}, one for each band"
         )
     if limits is None:
-        limits = np.nanpercentile(abs(coefficients), 99, axis=(1, 2))
+        limits = [of_finite(partial(np.percentile, q=99), abs(band)) for band in coefficients]
     for number, (ax, band, top) in enumerate(zip(row, coefficients, limits, strict=True)):
-        title = f"band {number + 1}\nvariance {np.nanvar(band, dtype=float):.2g}"
+        variance = of_finite(partial(np.var, dtype=float), band)
+        title = f"band {number + 1}\nvariance {variance:.2g}"
         limits_of_band = (-top, top) if number else value_range_of(band)
         show(ax, band, limits_of_band, title, "RdBu_r" if number else "gray")
     return row
