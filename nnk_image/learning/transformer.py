@@ -103,6 +103,10 @@ n_jobs : optional
         known[new] = self.n_samples_fit_ + np.arange(len(new))
         return csr_array(vstack([self.graph_, links]))[known]
 
+    def fit_transform(self, X: npt.ArrayLike, y: Any = None) -> csr_array:
+        """Compute the graph of points X as `fit` does, and return a copy of it."""
+        return self.fit(X).graph_.copy()
+
     @property
     def _n_features_out(self) -> int:
         return self.n_samples_fit_

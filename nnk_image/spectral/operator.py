@@ -133,10 +133,11 @@ class WeightsOutOfRange(ValueError):
 
 def _check_magnitude(degree):
     """Raise WeightsOutOfRange if inverses or sums of the degrees would under- or overflow."""
-    positive = degree[degree > 0]
-    if not positive.size:
+    least, most = degree.min(), degree.max()
+    if most == 0:
         return
-    least, most = positive.min(), positive.max()
+    if least == 0:
+        least = degree[degree > 0].min()
     range_of = np.finfo(degree.dtype)
     if not (range_of.tiny <= least and 4 * range_of.tiny < most < range_of.max / 16):
         raise WeightsOutOfRange(
