@@ -178,15 +178,20 @@ def check_problem(
     if start is None:
         middle = values.sum(axis=1, keepdims=True) / mask.sum(dtype=values.dtype)
         states = list(np.where(mask, values, middle))
+    elif continued:
+        states = start.state
+        if not all(np.isfinite(state).all() for state in states):
+            raise ValueError("start is a SolverInfo whose state is not finite; give another start")
     else:
-        given = start.state if continued else node_values("start", plain_array(start), graph, n).T
-        if not all(np.isfinite(state).all() for state in given):
-            raise ValueError("start must be finite at all nodes; replace NaN, or leave start out")
-        states = [(state / scale).astype(values.dtype, order="C") for state in given]
+        states = list(node_values("start", plain_array(start), graph, n).T)
+        if not np.isfinite(states).all():
+            node = int(np.argmin(np.isfinite(states).all(axis=0)))
+            raise ValueError(f"start must be finite at all nodes; it is not at node {node}")
+    if start is not None:
+        states = [(state / scale).astype(values.dtype, order="C") for state in states]
     if len(states) != len(values):
-        raise ValueError(
-            f"start must have as many channels as the signal, {len(values)}, not {len(states)}"
-        )
+        same = f"must have as many channels as the signal, {len(values)}"
+        raise ValueError(f"start {same}, not {len(states)}")
     return Problem(
         *(graph, values, mask, strength, tol, max_iterations),
         *(states, signal.shape, scale, dtype, continued),
