@@ -67,7 +67,8 @@ class Pair:
     @property
     def level(self):
         """Standard deviation of the noise, of white noise the known one."""
-        return self.known or float(np.std(self.noisy - self.expected))
+        known = self.known if isinstance(self.known, int | float) else 0
+        return known or float(np.std(self.noisy - self.expected))
 
     def estimated_level(self):
         """Return the estimated level of the noise, and its standard error."""

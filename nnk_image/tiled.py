@@ -239,6 +239,11 @@ def denoise(
     TypeError, ValueError, MemoryError
         As `nnk_image.denoise_tiles`; errors in the values are raised when they are computed.
 
+    Warns
+    -----
+    UserWarning
+        As `nnk_image.denoise_tiles`.
+
     Examples
     --------
     >>> import dask.array as da, numpy as np, nnk_image, nnk_image.tiled

@@ -89,8 +89,8 @@ def check_signal(name: str, values: Any, shape: tuple[int, ...]) -> npt.NDArray[
         raise TypeError(f"{name} of dtype {array.dtype} are not real numbers")
     if array.shape[: len(shape)] != shape or array.ndim > len(shape) + 1 or array.size == 0:
         raise ValueError(
-            f"{name} must have shape {shape} on this graph, or one axis more for channels, not "
-            f"{array.shape}"
+            f"{name} must have shape {shape} on this graph, or one axis more for channels, at "
+            f"least one, not {array.shape}"
         )
     return array
 

@@ -70,8 +70,8 @@ class TiledDenoising:
         if padded > _MOST_WORK * math.prod(layout.shape):
             warn(
                 f"tiles of {'x'.join(map(str, self.side))} pixels overlap so much that they take "
-                f"{padded / math.prod(layout.shape):.0f} times the time of the whole image: give "
-                "them more memory"
+                f"{padded / math.prod(layout.shape):.0f} times as long as the whole image: give a "
+                "larger max_memory, or a smaller n_jobs"
             )
 
     def statistics(self) -> Any:

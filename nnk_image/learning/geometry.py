@@ -1,4 +1,4 @@
-"""Geometry of data from its neighborhoods: local dimension and curvature, distance, embeddings."""
+"""Geometry of data from its neighborhoods: dimension, curvature, distances, NaLaC."""
 
 from typing import Any, NamedTuple, TypeAlias
 

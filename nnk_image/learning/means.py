@@ -14,7 +14,7 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 
 from nnk_image.base.checks import check_count, check_number
@@ -23,6 +23,7 @@ from nnk_image.learning.estimator import NeighborhoodEstimator
 from nnk_image.learning.gram import Gram
 from nnk_image.neighbors.model import NeighborhoodModel
 
+_ROWS = 4096  # queries whose distances from all atoms are sorted at a time
 _SIGMA_CANDIDATES = 30  # candidates of a point, whose distances give the width if it is a rule
 
 
@@ -170,8 +171,10 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def _codes(self, b: Array) -> Array:
         """Return codes (n, n_clusters) of queries, given their kernel values with the atoms."""
         k = min(self.n_neighbors, b.shape[1])
-        closeness = 2 * b - np.diagonal(self._between)
-        near = np.argsort(-closeness, axis=1, kind="stable")[:, :k]  # the nearest atoms
+        near = np.empty((len(b), k), np.intp)  # the nearest atoms, a part at a time to save memory
+        for part in gen_batches(len(b), _ROWS):
+            distances = np.diagonal(self._between) - 2 * b[part]
+            near[part] = np.argsort(distances, axis=1, kind="stable")[:, :k]
         options = {"neighbors": near, "method_params": {"tol": 0.0}, "n_jobs": self.n_jobs}
         atoms = NeighborhoodModel(self._between, k, kernel="precomputed", **options)
         return atoms.neighborhoods(b).to_csr().toarray()

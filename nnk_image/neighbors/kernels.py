@@ -17,10 +17,7 @@ from nnk_image.base.image import Array
 from nnk_image.neighbors.features import check_finite
 
 _LARGEST_SIMILARITY = 1e150  # products of two similarities must not overflow
-_LEAST_WIDTH, _LARGEST_WIDTH = (
-    1e-140,
-    1e140,
-)  # of sigma, so that squares are normal numbers
+_LEAST_WIDTH, _LARGEST_WIDTH = 1e-140, 1e140  # of sigma, so that squares are normal numbers
 
 _ALIASES = {
     "rbf": "write kernel='gaussian' with sigma=1 / np.sqrt(2 * gamma)",

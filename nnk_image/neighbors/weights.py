@@ -39,7 +39,7 @@ def nnk_weights(
     ----------
     K : (..., k, k) array_like
         Kernel between the k candidates: symmetric and positive semi-definite; it may be singular.
-        Leading axes are for many independent queries. Distances are refused.
+        Leading axes are for many independent queries.
     b : (..., k) array_like
         Kernel between the query and its candidates, with the same leading axes.
     l1, tol, n_jobs : optional
@@ -49,6 +49,12 @@ def nnk_weights(
     -------
     theta : (..., k) float64 ndarray
         Weights of the candidates; of equal ones, the first gets all the weight.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If shapes do not match, numbers are not finite, or K is no kernel: not symmetric, or with a
+        diagonal of zeros, as of distances.
 
     Warns
     -----

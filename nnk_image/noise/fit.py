@@ -142,9 +142,10 @@ def _poisson(line: Line, model: NoiseModel, image: Image) -> NoiseModel:
 
 def _darkest_block(image: Image) -> float:
     """Return the least mean of a block of one channel, which may be constant."""
+    blocks = as_blocks(image.pixels[..., 0], SIDE, SIDE)
     # Divided before they are added: the sum of very large ones would overflow.
-    parts = np.divide(image.pixels[..., 0], SIDE**2, dtype=np.float64)
-    return float(as_blocks(parts, SIDE, SIDE).sum(axis=2).min())
+    parts = np.divide(blocks, SIDE**2, dtype=image.dtype)
+    return float(parts.sum(axis=2, dtype=np.float64).min())
 
 
 def by_brightness(full: Scale, white: float, correlated: float, most: Any) -> Floats:

@@ -236,15 +236,19 @@ class SpectralGraphWavelets:
         """Return the smallest and the largest total energy of the bands, for an image of energy 1.
 
         These are the frame bounds A and B: ``A |f|^2 <= sum_s |g_s(L) f|^2 <= B |f|^2``, equal if
-        the frame is tight, computed on a fine grid of eigenvalues. For the random-walk and the
-        regularized Laplacian, ``|f|^2 = sum_i d_i f_i^2`` with d the degrees (regularized: plus
-        tau).
+        the frame is tight. For the random-walk and the regularized Laplacian, ``|f|^2 = sum_i d_i
+        f_i^2`` with d the degrees (regularized: plus tau).
 
         Parameters
         ----------
         of : {'polynomials', 'kernels'}
             Whether to measure the polynomials that are applied (default), or the filters that they
             approximate, both over the interval [0, bound].
+
+        Returns
+        -------
+        A, B : float
+            Computed on a fine grid of eigenvalues.
         """
         check_choice("of", of, ("polynomials", "kernels"))
         evaluate = self.bank.evaluate if of == "kernels" else self.evaluate

@@ -39,5 +39,5 @@ def test_tiles_that_are_small_beside_their_overlap_are_announced():
         return TiledDenoising(image, 9.0, "sgw", None, None, 1.0, megabytes * 10**6).tiles
 
     assert len(tiles(35)) == 1
-    with pytest.warns(UserWarning, match="times the time of the whole image: give them more"):
+    with pytest.warns(UserWarning, match="times as long as the whole image: give a larger"):
         tiles(9)

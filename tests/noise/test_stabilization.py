@@ -51,6 +51,15 @@ def test_stabilized_noise_has_unit_level(gain, read, share):
         assert Stabilizer(gain, read, 7, share).forward(mixture).std() == pytest.approx(1, rel=0.02)
 
 
+def test_scale_and_offset_do_not_matter():
+    z = np.random.default_rng(2).poisson(3, (20, 30)) * 1.0
+    unit = Stabilizer(1, 0.5).forward(z)
+    scaled = Stabilizer(1e-3, 5e-4, 9)
+    np.testing.assert_allclose(scaled.forward(z * 1e-3 + 9), unit, atol=1e-9)
+    expected = Stabilizer(1, 0.5).inverse(unit) * 1e-3 + 9
+    np.testing.assert_allclose(scaled.inverse(unit), expected, rtol=1e-12)
+
+
 def test_read_noise_alone_is_only_scaled():
     z = np.linspace(-20, 300, 50)
     unit = Stabilizer(1e-7, 12).forward(z)
