@@ -105,7 +105,7 @@ def denoise_tiles(
     >>> clean = nnk_image.standard_image("camera").astype(np.float32)
     >>> noisy = clean + np.random.default_rng(0).normal(0, 20, clean.shape).astype(np.float32)
     >>> result = np.empty_like(noisy)
-    >>> model = nnk_image.denoise_tiles(noisy, result, 20, method="sgw", max_memory="8MiB")
+    >>> model = nnk_image.denoise_tiles(noisy, result, 20, method="sgw", max_memory="16MiB")
     >>> bool((result == nnk_image.denoise(noisy, 20, method="sgw")).all())
     True
     """
