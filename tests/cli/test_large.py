@@ -40,7 +40,7 @@ def test_tiff_is_denoised_to_zarr_and_reported(in_tiles, tmp_path, colors):
     image = np.stack([IMAGE] * 3, -1) if colors else IMAGE
     tifffile.imwrite(tmp_path / "in.tif", image, tile=(64, 64), compression="zlib")
     report = tmp_path / "report.json"
-    options = ("--method", "sgw", "--max-memory", "24MB", "--json", report)
+    options = ("--method", "sgw", "--max-memory", "32MB", "--json", report)
     text, found = in_tiles("in.tif", *options)
     size = "256x256x3 YXS" if colors else "256x256 YX"
     assert f"in.tif: {size} uint8, NoiseModel(sigma=20" in text
