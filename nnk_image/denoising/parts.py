@@ -173,12 +173,14 @@ def denoise_part(
     inside: Slices,
 ) -> npt.NDArray[Any]:
     """Return the denoised pixels inside a part."""
+    low, high = statistics.limits
+    image = replace(image, low=low, high=high)  # those of the whole image
     if noise.rician:
         check_magnitudes(image)
     own = with_levels(noise.for_channels(image.channels), image)
     part, own, spacing = without_single_axes(image, own, spacing)
     steps = plan(part, own, method, statistics, strength, spacing)
-    pixels = denoise_pixels(part, own, steps, statistics, executor).reshape(image.pixels.shape)
+    pixels = denoise_pixels(part, own, steps, executor).reshape(image.pixels.shape)
     if noise.is_white:
         unclip(pixels, statistics.extremes.clipped, noise.for_channels(image.channels).sigma)
     return image.restore(pixels[inside])

@@ -83,23 +83,20 @@ def denoise_image(
     with RowExecutor(n_jobs, progress, rows, "denoise") as executor:
         if noise.has_row_or_column_noise:
             image = _without_row_and_column_noise(image, noise.scaled(steps.strength), executor)
-            statistics = Statistics.of(image, noise)
-        pixels = denoise_pixels(image, noise, steps, statistics, executor)
+        pixels = denoise_pixels(image, noise, steps, executor)
     return pixels.reshape(shape)
 
 
-def denoise_pixels(
-    image: Image, noise: NoiseModel, steps: Plan, statistics: Statistics, executor: RowExecutor
-):
+def denoise_pixels(image: Image, noise: NoiseModel, steps: Plan, executor: RowExecutor):
     """Return the (..., C) pixels of a checked image, or of a part of it, without its noise.
 
-    `noise` is as for `denoise_image`; row and column noise was removed before. `steps` and
-    `statistics` are those of the whole image.
+    `noise` is as for `denoise_image`; row and column noise was removed before. The plan `steps` and
+    the limits `image.low` and `image.high` are those of the whole image.
     """
     inside = image.inside
     pixels: Any = None
     for channels in steps.groups:
-        denoised = _denoise_together(image, noise, channels, steps, statistics, executor)
+        denoised = _denoise_together(image, noise, channels, steps, executor)
         if len(channels) == image.channels and image.valid is None:
             return denoised
         pixels = image.pixels.astype(image.dtype) if pixels is None else pixels
@@ -122,14 +119,13 @@ def plan(
     guide: ImageGraph | None = None,
 ) -> Plan:
     """Decide which channels are denoised together, and in which rounds."""
-    half_range = statistics.limits[1] / 2 - statistics.limits[0] / 2
-    least = max(LEAST_NOISE * half_range, float(np.finfo(image.dtype).tiny))
+    least = max(LEAST_NOISE * image.half_range, float(np.finfo(image.dtype).tiny))
     sigmas, gains = np.array(noise.sigma), np.array(noise.gain)
     with np.errstate(under="ignore"):
-        shot = np.sqrt(gains) * np.sqrt(half_range)
+        shot = np.sqrt(gains) * np.sqrt(image.half_range)
     given = zip(statistics.keys, noise.sigma, noise.gain, noise.offset, strict=True)
     sources = channel_sources([(*key, *own) for key, *own in given])
-    noisy = ((sigmas > least) | (shot > least)) & (half_range > 0)
+    noisy = ((sigmas > least) | (shot > least)) & (image.half_range > 0)
     channels = np.flatnonzero(noisy & (np.arange(image.channels) == sources))
     if not len(channels):
         return Plan((), ())
@@ -142,13 +138,13 @@ def plan(
     return Plan(tuple(groups), tuple(rounds), sources, strength, spacing, guide)
 
 
-def _denoise_together(image, noise, channels, steps, statistics, executor):
+def _denoise_together(image, noise, channels, steps, executor):
     """Return the denoised (..., n) pixels of n channels: to unit noise, denoise, and back."""
     unit_noise = StandardNoise.of(noise, channels, len(image.shape))
     noisy = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
     noisy, estimate = filled(noisy, image.valid, image.substitutes), None
     for name, side, share in steps.rounds:
-        units = _units(image, noise, channels, unit_noise, statistics, side, share)
+        units = _units(image, noise, channels, unit_noise, side, share)
         mixture = noisy if estimate is None else share * noisy + (1 - share) * estimate
         noisy = noisy if any(noise.gain) else None  # to free memory, and again below
         unit_image = _unit_image(image, units, mixture, steps.strength)
@@ -169,7 +165,7 @@ def _denoise_together(image, noise, channels, steps, statistics, executor):
     return estimate
 
 
-def _units(image, noise, channels, unit_noise, statistics, side, share):
+def _units(image, noise, channels, unit_noise, side, share):
     """Return the units in which the noise of these channels has standard deviation 1."""
     if any(noise.gain):
         parameters = low_counts.poisson_parameters(noise, channels)
@@ -177,7 +173,7 @@ def _units(image, noise, channels, unit_noise, statistics, side, share):
     sigmas = np.array(noise.sigma)[channels]
     if noise.rician:
         return RicianUnits(noise.rician, sigmas, unit_noise.variances, image.dtype)
-    return GaussianUnits(sigmas, *statistics.limits, image.dtype)
+    return GaussianUnits(sigmas, image.low, image.high, image.dtype)
 
 
 def _unit_image(image, units, pixels, strength):
@@ -207,7 +203,7 @@ def _without_row_and_column_noise(image, noise, executor):
         model = row_column.offsets_as_correlation(noise, rest, statistics.means, share)
         # The spacing would make results worse if rows are far apart, and better if columns are.
         steps = plan(rest, model, "fast", statistics)
-        estimate = denoise_pixels(rest, model, steps, statistics, executor)
+        estimate = denoise_pixels(rest, model, steps, executor)
         offsets = offsets + row_column.remaining_offsets(rest, estimate, noise)
     return row_column.without_offsets(image, offsets)
 

@@ -24,10 +24,9 @@ def given_to_the_method(image, noise, monkeypatch):
         return part.pixels
 
     monkeypatch.setitem(METHODS, "fast", replace(METHODS["fast"], denoise=run))
-    statistics = Statistics.of(image, noise)
+    steps = plan(image, noise, "fast", Statistics.of(image, noise))
     with RowExecutor() as executor:
-        steps = plan(image, noise, "fast", statistics)
-        pixels = denoise_pixels(image, noise, steps, statistics, executor)
+        pixels = denoise_pixels(image, noise, steps, executor)
     return *seen[0], pixels
 
 
