@@ -27,7 +27,7 @@ from nnk_image.noise.clipping import Extremes, unclip
 from nnk_image.noise.defects import without_defects
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import given_noise, many_below_offset
-from nnk_image.noise.model import LEAST_NOISE, NoiseModel, PerChannel, with_levels
+from nnk_image.noise.model import LEAST_NOISE, NoiseModel, PerChannel
 from nnk_image.noise.trust import CLEAR
 
 
@@ -189,8 +189,6 @@ def denoise_and_report(
     checked = without_defects(checked) if sigma is None else checked
 
     def remove(noise: NoiseModel) -> Array:
-        noise = chosen.supported_noise(noise.for_channels(checked.channels))
-        noise = with_levels(noise, checked)
         return denoise_image(checked, noise, method, relative, n_jobs, progress, guide, strength)
 
     if sigma is None:

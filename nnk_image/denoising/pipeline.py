@@ -23,7 +23,7 @@ from nnk_image.denoising.statistics import Statistics
 from nnk_image.denoising.units import GaussianUnits, PoissonUnits, RicianUnits
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise import row_column
-from nnk_image.noise.model import LEAST_NOISE, NoiseModel
+from nnk_image.noise.model import LEAST_NOISE, NoiseModel, with_levels
 from nnk_image.noise.standard import WHITE, StandardNoise
 
 FLOAT32_RANGE = 200
@@ -66,10 +66,9 @@ def denoise_image(
     guide: ImageGraph | None = None,
     strength: float = 1.0,
 ):
-    """Return the (..., C) pixels of a whole checked image without its noise.
-
-    `noise` has one value per channel, and `levels` instead of a curve. `guide` is for 'sgw'.
-    """
+    """Return the (..., C) pixels of a whole checked image without its noise."""
+    noise = METHODS[method].supported_noise(noise.for_channels(image.channels))
+    noise = with_levels(noise, image)
     shape = image.pixels.shape
     if guide is None:
         image, noise, spacing = without_single_axes(image, noise, spacing)
@@ -90,8 +89,9 @@ def denoise_image(
 def denoise_pixels(image: Image, noise: NoiseModel, steps: Plan, executor: RowExecutor):
     """Return the (..., C) pixels of a checked image, or of a part of it, without its noise.
 
-    `noise` is as for `denoise_image`; row and column noise was removed before. The plan `steps` and
-    the limits `image.low` and `image.high` are those of the whole image.
+    `noise` has one value per channel, and `levels` instead of a curve; row and column noise was
+    removed before. The plan `steps` and the limits `image.low` and `image.high` are those of the
+    whole image.
     """
     inside = image.inside
     pixels: Any = None

@@ -145,42 +145,29 @@ def estimated_noise(
     The second value is the factor by which that part is multiplied: small if it may be texture, and
     infinite for counts of photons, which are certain.
     """
-    part, places, constant = _distinct_channels(image)
-    if part is image:
-        return _estimated(image, kind, correlated)
-    if part is None:
-        return NoiseModel([0.0] * image.channels), 0.0
-    model, weight = _estimated(part, kind, correlated)
-    return _for_all_channels(model, places, constant), weight
-
-
-def _distinct_channels(image: Image) -> tuple[Image | None, list[int], list[float]]:
-    """Return the image without constant channels, and with only one of the others if all are equal.
-
-    It is None if all channels are constant. The second value holds the index of each channel in it,
-    or -1 for a constant one; the third, the values of the constant channels.
-    """
     values = image.pixels[image.inside]
     sources = channel_sources(keys := channel_keys(values))
-    constant = [value for same, value in keys if same]
     kept = sorted({*sources} - {-1})
-    places = [kept.index(source) if source in kept else -1 for source in sources]
     if len(kept) == image.channels:
-        return image, places, constant
+        return _estimated(image, kind, correlated)
     if not kept:
-        return None, places, constant
+        return NoiseModel([0.0] * image.channels), 0.0
     low, high = (float(limit(values[..., kept])) for limit in (np.min, np.max))
     pixels = np.ascontiguousarray(image.pixels[..., kept])
-    return replace(image, pixels=pixels, low=low, high=high), places, constant
+    part = replace(image, pixels=pixels, low=low, high=high)
+    model, weight = _estimated(part, kind, correlated)
+    places = [kept.index(source) if source in kept else -1 for source in sources]
+    constant = [value for is_constant, value in keys if is_constant]
+    return _for_all_channels(model.for_channels(len(kept)), places, constant), weight
 
 
 def _for_all_channels(model: NoiseModel, places: list[int], constant: list[float]) -> NoiseModel:
     """Return the model of an image, given that of its distinct channels.
 
-    `places` and `constant` are the second and third value of `_distinct_channels`.
+    `places` holds the index of each channel among these, or -1 for a constant one, and `constant`
+    the values of the constant channels.
     """
     n, varying = len(places), [c for c, place in enumerate(places) if place >= 0]
-    model = model.for_channels(1 + max(places))
     own: dict[str, Any] = {k: np.append(getattr(model, k), 0.0)[places] for k in PER_CHANNEL}
     if model.curve is not None:  # by the mean of all channels, added up in parts against overflow
         brightness, levels = model.curve
