@@ -1,5 +1,6 @@
 """Noise of an image: the model, its estimation, and what denoising derives from it.
 
+docs/estimation.md explains each step of the estimate, and docs/estimation_figures.md its constants.
 `model.py` holds the model, and `given.py` checks one that a caller gives. `estimation.py` estimates
 it: `photons.py` recognizes counts of photons. In other images, `row_column.py` estimates the
 offsets of rows and columns, which are subtracted, `blocks.py` cuts the rest into blocks, `scale.py`

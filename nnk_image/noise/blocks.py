@@ -1,10 +1,8 @@
 """Blocks of an image as cosine coefficients, and the selection of flat ones, which show its noise.
 
-The covariance of noise is the same at an offset and at the opposite one. So the part of a block
-that is even about its center and the part that is odd are uncorrelated, whatever the spectrum,
-while edges and texture appear in both. Blocks are selected by the energy of one part and measured
-by the other: the selection does not make noise seem weaker than it is. The even part consists of
-the discrete cosine coefficients (u, v) whose sum u + v is even, the odd part of the others.
+Blocks are selected by their even part and measured by the odd one, and vice versa, see step 1 in
+docs/estimation.md. The parts are uncorrelated because the covariance of noise is the same at an
+offset and at the opposite one.
 """
 
 import numpy as np
@@ -96,13 +94,12 @@ def coefficients_of_blocks(channels, brightness, usable, constant, dark):
     """Return (n, C, frequencies) coefficients of usable blocks, and two values of each block.
 
     The latter are its brightness, and the share of its pixels that were clipped at black in the
-    channel with the fewest.
+    channel with the fewest. The coefficients are those of the opponent channels of `cosine_matrix`,
+    raised by as much as clipping at black has weakened the noise.
 
-    The coefficients are those of the opponent channels of `cosine_matrix`. `channels` is (C, H, W),
-    `brightness` (H, W) the mean of the channels, or of those of which they are differences,
-    `usable` (H, W) shares of the channels that are neither masked nor clipped at white, `constant`
-    (H, W) bools: pixels of constant areas, and `dark` (C, H, W) shares of pixels clipped at black,
-    where the coefficients are raised by as much as clipping has weakened the noise.
+    `channels` is (C, H, W), `brightness` (H, W) the mean of the channels, or of those of which they
+    are differences, `usable` (H, W) shares of the channels that are neither masked nor clipped at
+    white, `constant` (H, W) pixels of constant areas, and `dark` (C, H, W) shares clipped at black.
     """
     area = usable[~constant].sum()
     step = next((n for n in _STEPS if area >= _ENOUGH_BLOCKS * n**2), _STEPS[-1])
@@ -133,8 +130,7 @@ def coefficients_of_blocks(channels, brightness, usable, constant, dark):
 def _least_clipped(unusable, luminance):
     """Return which blocks to use, given the share of unusable values and the luminance of each.
 
-    These are the blocks with the fewest such values. But if clipping cannot explain how much less
-    the others vary, the former are text and the latter are paper, and all are used.
+    These are the blocks with the fewest such values, or all, if the others are paper around text.
     """
     limit = np.quantile(unusable, _LOW_QUANTILE) if len(unusable) else 0.0
     few = unusable <= np.clip(limit, _MOST_UNUSABLE, _RAISED_MOST_UNUSABLE)
@@ -149,10 +145,9 @@ def _least_clipped(unusable, luminance):
 def bins_by_brightness(coefficients, brightness, clipped, halvings):
     """Split blocks into bins of equal size by brightness, and the brightest bin further.
 
-    It is halved while it spans more than half of the contrast: a few bright objects on a dark
-    ground, as in a microscope, need a bin of their own. Bins of noise that is `clipped` at black
-    are joined if their means hardly differ, apart from noise: because it is skewed, it varies more
-    in blocks that seem brighter. `brightness` has been averaged down `halvings` times.
+    Bins of noise that is `clipped` at black are joined if their means hardly differ, apart from
+    noise: because it is skewed, it varies more in blocks that seem brighter. `brightness` has been
+    averaged down `halvings` times.
     """
     order = np.argsort(brightness, kind="stable")
     *bins, last = np.array_split(order, int(np.clip(len(order) // _PER_BIN, 1, _BINS)))

@@ -33,8 +33,7 @@ NEGLIGIBLE, NEGLIGIBLE_IN_VOLUMES = 0.04, 0.16
 for white noise combines more pixels. There, it is as good as that for correlated noise at 0.13, a
 median over films cut from four pictures (0.02 to 0.24, with both kinds of correlation). The limit
 is higher because the factor of the correlated part raises what is measured; it was chosen on films
-of two pictures, 'hopper' and 'coffee', with white noise.
-"""
+of two pictures, 'hopper' and 'coffee', with white noise."""
 
 _REACH = 7  # largest displacement, in pixels, at which noise may be correlated
 _LEAST_SHARE = 0.02  # least share of the correlated part in the spectrum, at any frequency
@@ -114,9 +113,7 @@ def _with_brightness(
 def _poisson(line: Line, model: NoiseModel, image: Image) -> NoiseModel:
     """Return the model as Poisson noise, given the line through the variances of -1..1 pixels.
 
-    The offset, the value without light, is where the line reaches 0, but not negative, unless
-    blocks are: then a background was subtracted. It is at most the mean of the darkest block. It is
-    this mean if the read noise there explains all low pixels, and that at a lower offset does not.
+    docs/estimation.md, step 5, explains the choice of the offset.
     """
     half, center = image.half_range, image.center
     slope = max(line.slope, 1e-6 * abs(line.intercept), 1e-12)

@@ -1,8 +1,6 @@
 """Counts of photons, or of other single events, recognized by a variance that equals their mean.
 
-The expected square of a difference of counts is the expected sum of the counts, times their squared
-weights, however few they are (Fisher 1950, see docs/estimation.md), plus the squared difference of
-the light. The latter is small for second differences along both axes.
+The squares of second differences are compared with their expectation, see docs/estimation.md.
 """
 
 from typing import Any
@@ -61,9 +59,7 @@ def _value_without_light(values: npt.NDArray[Any]) -> float:
 def _are_of_photons(counts: Floats, valid: Bools) -> bool:
     """Whether the squared differences are as large as the expected ones, apart from structure.
 
-    Structure only adds to them, so they must not be smaller in any group of blocks. It adds much
-    only where it is sharp, in some groups. Between pixels farther apart, the differences of
-    correlated noise are far larger, and those of a fine pattern smaller.
+    Structure only adds to them, and much only where it is sharp, in some groups of blocks.
     """
     near, far = (_ratios(counts, valid, np.outer(kernel, kernel)) for kernel in _KERNELS)
     if not near.size or not far.size or min(near.min(), far.min()) < _LEAST_RATIO:

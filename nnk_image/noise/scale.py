@@ -173,11 +173,6 @@ class Scale:
         )
 
     @property
-    def contrast(self) -> float:
-        """Difference in brightness between the brightest and the darkest block."""
-        return self.range[1] - self.range[0]
-
-    @property
     def typical(self) -> Floats:
         """(C,) medians of `levels` over the bins."""
         return weighted_medians(self.levels, self.certainty)
@@ -257,10 +252,8 @@ def _levels_and_spectra(covariances: Floats) -> tuple[Floats, Floats]:
 def _certainty(white: Floats, levels: Floats, texture: Floats) -> Floats:
     """Return the (B,) weights of bins, given the variances of white noise and of all noise.
 
-    The spectrum of noise hardly depends on the brightness, nor does the share of noise that is
-    white. A bin contains texture, and counts less, if its share differs from the usual one in the
-    quieter half of the bins. But if the share is greater and the bin has no `texture`, it counts:
-    its noise is just stronger. If most bins differ, only those count that are like the quietest.
+    A bin counts less if its share of white noise differs from the usual one, unless it is greater
+    without `texture`; if most bins differ, only those count that are like the quietest one.
     """
     share = np.clip(white / np.maximum(levels, epsilon(levels)), 0, 1)
     quieter = share[np.argsort(levels, kind="stable")[: (len(levels) + 1) // 2]]

@@ -57,11 +57,7 @@ def between(low: float, high: float, value: Any) -> Any:
 
 
 def texture_of_bins(whitened: Floats, chosen: Chosen) -> Floats:
-    """Return the (B,) shares of texture in the blocks that were chosen in each bin.
-
-    In flat blocks, only the energy of texture grows with that of the other part. So the elasticity
-    increases with the share of texture, up to that of texture alone.
-    """
+    """Return the (B,) shares of texture in the blocks that were chosen in each bin."""
     elasticity = [
         [_growth(whitened[blocks][:, ~part], whitened[blocks][:, part]) for blocks in bins]
         for part, bins in zip(PARTS, chosen, strict=True)
@@ -91,10 +87,8 @@ def noise_share(
 ) -> float:
     """Return the `noise_share` of flat blocks, at most 1 if their noise is clipped.
 
-    `whitened` is `luminance` over the root of its spectrum. White noise alone has the same energy
-    in its `directions` as in the other part, and texture makes both grow together. So the noise is
-    where both are equal on a line through the energies. The energy of noise in the other part
-    varies too; without subtracting this variance, the line would be too flat.
+    `whitened` is `luminance` over the root of its spectrum, and `directions` are those of white
+    noise. It is where both energies are equal on a line through those of the blocks.
     """
     moments = []
     for part, white in zip(PARTS, directions, strict=True):
@@ -138,9 +132,8 @@ def two_values_of_bins(
 ) -> float:
     """Return how clearly the luminance has two values in a quarter of the bins, at most 1.
 
-    The kurtosis of two values is their squared skewness plus 1, the least of any distribution
-    (Pearson 1916); that of noise is about 2 above it. What it lacks is multiplied by the level.
-    Strong white noise that is clipped at both ends has almost two values too, but a flat spectrum.
+    It is what the kurtosis lacks of that of noise, multiplied by the level (Pearson 1916). Strong
+    white noise that is clipped at both ends has almost two values too, but a flat spectrum.
     """
     found = []
     for blocks, variance in zip(bins, variances, strict=True):

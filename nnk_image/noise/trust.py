@@ -20,16 +20,9 @@ _FEWEST_BLOCKS = 16  # least number that may be text: in fewer, one edge has two
 
 
 def features(scales):
-    """Return five features that distinguish noise from texture, given the list of `Scale`.
+    """Return the five features that distinguish noise from texture, given the list of `Scale`.
 
-    docs/estimation.md, step 4, explains them.
-
-    - Logarithm of the share of the luminance's variance in the flattest blocks that is not white.
-    - Logarithm of the level at half the size over that at full size: 0 for white noise.
-    - Elasticity times the logarithm of the level relative to the contrast.
-    - Logarithm of the level of the weakest of three colors over that of the strongest, relative to
-      a typical one: the mean of half and a quarter of the size; 0 unless there are three channels.
-    - How much the direction of the spectrum changes with the brightness, at most 1.
+    They are those of step 4 in docs/estimation.md, in the same order.
     """
     full, half, quarter = (scales[min(i, len(scales) - 1)] for i in range(3))
     # Color matrices make the noise of the luminance weaker than that of the channels.
@@ -38,7 +31,7 @@ def features(scales):
     medians = [max(np.median(scale.levels[0]), 1e-24) for scale in (full, half)]
     growth = np.log(medians[1] / medians[0]) / 2
     elasticity = np.clip(full.elasticity, 0, 1).mean()
-    strong = min(3.0, _strength(level, full.contrast)) * elasticity
+    strong = min(3.0, _strength(level, full.range[1] - full.range[0])) * elasticity
     color = 0.0
     if len(full.levels) == 3:
         color = max(-1.0, (half.third_color + quarter.third_color) / 2 - _TYPICAL_COLOR)
@@ -48,8 +41,7 @@ def features(scales):
 def factor(values, weights=WEIGHTS):
     """Return the factor of the correlated part, from the values of `features`.
 
-    It is near 0 for texture and white noise, and 1.5 to 2.2 for other noise. It may be above 1,
-    because the flattest blocks are those with the least noise.
+    It is near 0 for texture and white noise, and 1.5 to 2.2 for other noise.
     """
     return MOST / (1 + np.exp(-weights[0] - values @ np.array(weights[1:])))
 

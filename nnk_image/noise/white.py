@@ -46,10 +46,8 @@ def independent_white(scale: Scale) -> Floats:
 def possible_texture(scale: Scale) -> Floats:
     """Return which part of the (C,) variances of `independent_white` may be texture.
 
-    In gray, all of it. In color, texture of one tint, as that of grass, is stronger in some
-    channels than in others. But unlike independent noise, it is not in all opponent channels, where
-    the latter has weighted sums of its variances. So variances may be texture above a limit: the
-    largest one that makes none of these sums clearly greater than what was measured.
+    In gray, all of it. In color, what is above a limit: the largest one with which the weighted sum
+    of the variances in no opponent channel is clearly greater than what was measured there.
     """
     variances = independent_white(scale)
     if len(variances) == 1:
@@ -64,10 +62,7 @@ def possible_texture(scale: Scale) -> Floats:
 def most_luminance(scale: Scale) -> Floats:
     """Return (B,) bounds on the variance of the luminance noise, given that of the chroma.
 
-    Independent noise has the same mean variance in the luminance and in the chroma. Cameras and
-    JPEG smooth the chroma more: a share c of white noise is left, and its variance is at least c^2
-    of what it was. There is no bound if the chroma's white noise is weak, or if channels share
-    theirs (tinted pictures).
+    There is no bound if the chroma's white noise is weak, or if the channels share theirs.
     """
     unlimited = np.full(len(scale.brightness), np.inf)
     if len(scale.levels) == 1:
