@@ -85,17 +85,13 @@ def check_residual(
     structure : float
         About 1 or less if only noise was removed; above 2.5 if texture was removed as well: the
         variance of ``image - denoised`` in the most structured quarter of the blocks of 8 x 8
-        pixels, divided by the median one in the flattest quarter. Masked and clipped pixels do not
-        count, nor does the commonest constant area, nor do blocks of a kurtosis above 16, from
-        which a single pixel was removed. NaN if fewer than 16 blocks are left, or if nothing was
-        removed from the flattest ones.
+        pixels, divided by the median one in the flattest quarter. Masked and clipped pixels and the
+        commonest constant area do not count. NaN if nothing was removed from the flattest blocks.
     kurtosis : float
         About 3 if only noise was removed; mostly more if lines or dots were removed as well, and
         below 2.1 if a pattern of two values was: the kurtosis of ``image - denoised`` in the
-        blocks, averaged with their variance as weight. Where noise was clipped, the kurtosis of a
-        block is divided by that of normal noise of which as much was clipped, times 3. Blocks with
-        masked pixels do not count, nor do those with a value above 16 then. NaN if fewer than 16
-        are left.
+        blocks, corrected for clipping, and averaged with their variance as weight. Blocks with
+        masked pixels do not count.
     amount : float
         Root mean square of ``image - denoised``, divided by that of the noise: about 1 or less if
         only noise was removed. NaN if `sigma` is not given, 0 or Rician noise, which has a mean.
@@ -104,7 +100,7 @@ def check_residual(
         itself, displaced along both axes, and by 8 to 24 pixels along one of them, or from where
         the correlation of the noise ends. Masked pixels do not count, nor do the means of rows or
         columns with offsets. Of a large image, the middle is used, and of a large volume, some
-        slices. NaN for fewer than 16 blocks, if nothing was removed, and for Rician noise.
+        slices. NaN if nothing was removed, and for Rician noise.
     is_noise : bool
         Whether this may be noise alone. The amount must be at most 1.2, and the periodicity at most
         0.2. For correlated noise, and if `sigma` is not given, `structure` must be at most 2.5 and
@@ -121,7 +117,9 @@ def check_residual(
     Notes
     -----
     The difference between an image and its filtered version is called the method noise. The
-    kurtosis of Poisson noise is 3 plus 1 over the mean count.
+    kurtosis of Poisson noise is 3 plus 1 over the mean count. Blocks of a kurtosis above 16, from
+    which a single pixel was removed, do not count for `structure` and `kurtosis`. With fewer than
+    16 blocks, only `amount` is not NaN. :doc:`/estimation` explains the limits.
 
     References
     ----------
