@@ -151,13 +151,13 @@ def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseMod
     if not isinstance(target, str | os.PathLike):
         _check_target(target, image)
         return target, dask.compute(job.noise)[0], job.tiles
-    path, layout = Path(target), job.layout
+    path, layout, options = Path(target), job.layout, job.options
     version = arrays.version_of(image) or dask.base.tokenize(image)
     arguments = {
         "version": nnk_image.__version__,
         "source": [version, str(image.dtype), list(image.shape)],
-        "noise": [job.given, job.method, job.strength],
-        "axes": [layout.axis, job.spacing and list(job.spacing)],
+        "noise": [job.given, options.method, options.strength],
+        "axes": [layout.axis, options.spacing and list(options.spacing)],
         "tiles": list(job.side),
     }
     begun = arrays.resume(path, arguments)

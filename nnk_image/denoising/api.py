@@ -8,19 +8,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_choice, check_number, warn
+from nnk_image.base.checks import check_choice, warn
 from nnk_image.base.image import (
     Array,
     Image,
     check_image,
-    relative_spacing,
     require_per_pixel,
     spatial_shape,
 )
 from nnk_image.base.parallel import one_blas_thread, progress_of_part
 from nnk_image.denoising.bias import remove_bias
 from nnk_image.denoising.methods import METHODS
-from nnk_image.denoising.pipeline import denoise_image
+from nnk_image.denoising.pipeline import Options, denoise_image
 from nnk_image.denoising.residual import checked_residual, is_noise
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise.clipping import Extremes, unclip
@@ -178,18 +177,16 @@ def denoise_and_report(
     progress: bool | Callable[[int, int], Any] = False,
 ) -> tuple[npt.NDArray[np.floating[Any]], NoiseModel]:
     """Return what `denoise` returns, and the noise that was given or estimated."""
-    chosen = METHODS[check_choice("method", method, METHODS)]
-    strength = check_number("strength", strength, "values above 1 denoise more strongly")
-    axes = len(spatial_shape(image, channel_axis, spacing is not None))
+    shape = spatial_shape(image, channel_axis, spacing is not None)
+    options = Options.of(method, spacing, strength, guide, shape)
+    chosen = METHODS[method]
     need, what = chosen.bytes_per_pixel, f"denoise(method={method!r})"
-    require_per_pixel(image, channel_axis, lambda _, n: need(n, 4, axes), what)
+    require_per_pixel(image, channel_axis, lambda _, n: need(n, 4, len(shape)), what)
     checked = check_image(image, channel_axis, mask)
-    relative = relative_spacing(spacing, len(checked.shape))
-    _check_guide(guide, method, checked.shape)
     checked = without_defects(checked) if sigma is None else checked
 
     def remove(noise: NoiseModel) -> Array:
-        return denoise_image(checked, noise, method, relative, n_jobs, progress, guide, strength)
+        return denoise_image(checked, noise, options, n_jobs, progress)
 
     if sigma is None:
         noise, pixels = _remove_estimated_noise(checked, remove, keep_texture=strength <= 1)
@@ -300,16 +297,3 @@ def _warn_of_fill_values(noise: NoiseModel, image: Image) -> None:
             f"image, {image.low:.4g} to {image.high:.4g}; if these values mean that data are "
             "missing, leave them out with mask=",
         )
-
-
-def _check_guide(guide: ImageGraph | None, method: str, shape: tuple[int, ...]) -> None:
-    if guide is None:
-        return
-    if method != "sgw":
-        raise ValueError(f"guide is for method='sgw', not {method!r}: leave it out")
-    if not isinstance(guide, ImageGraph):
-        raise TypeError(
-            f"guide must be an ImageGraph, as from image_graph, not {type(guide).__name__}"
-        )
-    if guide.shape != shape:
-        raise ValueError(f"guide has shape {guide.shape}, the image {shape}: they must be equal")

@@ -40,11 +40,12 @@ def poisson_parameters(noise: NoiseModel, channels):
     return list(zip(gains.tolist(), sigmas.tolist(), offsets.tolist(), strict=True))
 
 
-def plan_rounds(noise: NoiseModel, channels, method, statistics, axes):
+def plan_rounds(noise: NoiseModel, channels, method, statistics, shape):
     """Return the rounds that suit the channel with the fewest counts, given its `Statistics`."""
     moments = list(zip(statistics.means, statistics.squares, strict=True))
     parameters = zip(channels, poisson_parameters(noise, channels), strict=True)
-    return rounds_for(method, min(effective_counts(*moments[c], *p) for c, p in parameters), axes)
+    counts = min(effective_counts(*moments[c], *p) for c, p in parameters)
+    return rounds_for(method, counts, len(shape))
 
 
 def effective_counts(mean, square, gain, read=0.0, offset=0.0):

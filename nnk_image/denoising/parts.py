@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import check_choice, check_number, warn
-from nnk_image.base.image import Image, check_image, relative_spacing
+from nnk_image.base.checks import warn
+from nnk_image.base.image import Image, check_image
 from nnk_image.base.lazy import Layout, delayed, part_of, task
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.reach import Slices, Tile, cut, largest_side
 from nnk_image.denoising.methods import METHODS
-from nnk_image.denoising.pipeline import denoise_pixels, plan, without_single_axes
+from nnk_image.denoising.pipeline import Options, denoise_pixels, plan, without_single_axes
 from nnk_image.denoising.statistics import Statistics
 from nnk_image.noise.clipping import unclip
 from nnk_image.noise.defects import without_isolated_pixels
@@ -48,22 +48,20 @@ class TiledDenoising:
         strength: float,
         max_bytes: int,
     ) -> None:
-        chosen = METHODS[check_choice("method", method, METHODS)]
         layout = self.layout = Layout.of(image, channel_axis, spacing is not None)
         if 1 in layout.shape[:-2]:
             raise ValueError(
                 f"image has shape {layout.shape}: remove axes of length 1 before the last two, "
                 "such as image[0]"
             )
-        self.image, self.method = image, method
-        self.spacing = relative_spacing(spacing, len(layout.shape))
-        self.strength = check_number("strength", strength, "values above 1 denoise more strongly")
+        self.image = image
+        self.options = Options.of(method, spacing, strength, None, layout.shape)
         self.noise = self._estimated() if sigma is None else self._checked(sigma)
         self.given = None if sigma is None else self.noise.to_json()
-        itemsize = layout.dtype.itemsize
+        itemsize, chosen = layout.dtype.itemsize, METHODS[method]
         per_pixel = chosen.bytes_per_pixel(layout.channels, 8, len(layout.shape))
         per_pixel += _COPIES_OF_TILE * layout.channels * itemsize
-        reach = chosen.reach(layout.shape, layout.channels, self.spacing)
+        reach = chosen.reach(layout.shape, layout.channels, self.options.spacing)
         self.side = largest_side(layout.shape, reach, max_bytes, per_pixel)
         self.tiles = cut(layout.shape, self.side, reach)
         padded = sum(tile.pixels for tile in self.tiles)
@@ -82,7 +80,7 @@ class TiledDenoising:
 
     def denoised(self, tile: Tile, noise: Any, statistics: Any) -> Any:
         """Return a task that computes the core of a tile."""
-        how = noise, statistics, self.method, self.strength, self.spacing, tile.inside
+        how = noise, statistics, self.options, tile.inside
         return task(denoise_part, self.image, self.layout, tile.padded, *how)
 
     def _checked(self, sigma: Any) -> NoiseModel:
@@ -99,7 +97,7 @@ class TiledDenoising:
                 f"row and column noise (rows={noise.rows:g}, columns={noise.columns:g}) cannot be "
                 "removed in tiles: remove it before, or leave it out of the noise model"
             )
-        return METHODS[self.method].supported_noise(noise)
+        return METHODS[self.options.method].supported_noise(noise)
 
     def _estimated(self) -> Any:
         """Return a task that estimates the noise from squares all over the image."""
@@ -111,7 +109,7 @@ class TiledDenoising:
             [[part_of(self.image, layout, (*slab, y, x)) for x in columns] for y in rows]
             for slab in product(*leading)
         ]
-        return delayed(_noise_of)(squares, layout, self.method)
+        return delayed(_noise_of)(squares, layout, self.options.method)
 
 
 def _samples(n: int, side: int, number: int) -> list[slice]:
@@ -167,9 +165,7 @@ def denoise_part(
     executor: RowExecutor,
     noise: NoiseModel,
     statistics: Statistics,
-    method: str,
-    strength: float,
-    spacing: tuple[float, ...] | None,
+    options: Options,
     inside: Slices,
 ) -> npt.NDArray[Any]:
     """Return the denoised pixels inside a part."""
@@ -178,8 +174,8 @@ def denoise_part(
     if noise.rician:
         check_magnitudes(image)
     own = with_levels(noise.for_channels(image.channels), image)
-    part, own, spacing = without_single_axes(image, own, spacing)
-    steps = plan(part, own, method, statistics, strength, spacing)
+    part, own, options = without_single_axes(image, own, options)
+    steps = plan(part, own, options, statistics)
     pixels = denoise_pixels(part, own, steps, executor).reshape(image.pixels.shape)
     if noise.is_white:
         unclip(pixels, statistics.extremes.clipped, noise.for_channels(image.channels).sigma)

@@ -44,11 +44,11 @@ def method(name):
     return Method(*own, _bytes_per_pixel)
 
 
-def denoise(name, image, noise, plan, executor):
+def denoise(name, image, noise, options, executor):
     """Denoise an `Image` with unit noise; see `Method`."""
     settings = effort(name, len(image.shape), image.channels)
     noisy = to_opponent(image.pixels, noise.opponent)
-    run = _Denoising(settings, image.channels, plan.spacing, executor)
+    run = _Denoising(settings, image.channels, options.spacing, executor)
     luminance, groups = run.luminance(noisy[:1], noise.of_channels(slice(1)))
     if noisy.ndim == 3 and (settings.polished or not noise.is_white):
         luminance = graph_smoothing.polish(luminance, executor)

@@ -4,6 +4,8 @@ A method sees only images whose noise has variance 1. That makes it equivariant:
 or scaling image and noise together, does the same to the result.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.channels import channel_sources
+from nnk_image.base.checks import check_choice, check_number
 from nnk_image.base.image import Image, filled, relative_spacing
 from nnk_image.base.memory import require
 from nnk_image.base.parallel import RowExecutor
@@ -34,15 +37,44 @@ _OFFSETS_LEFT = (0.35, 0.15)  # share of row and column offsets left before each
 
 
 @dataclass(frozen=True)
-class Plan:
-    """How an image is denoised."""
+class Options:
+    """How an image is to be denoised."""
 
+    method: str  # name in `METHODS`
+    spacing: tuple[float, ...] | None = None  # 1 along the finest axis; None if all are equal
+    strength: float = 1.0  # factor of the noise level in the units that a method sees
+    guide: ImageGraph | None = None  # graph for 'sgw'; None: that of the image
+
+    @classmethod
+    def of(
+        cls, method: str, spacing: Any, strength: float, guide: Any, shape: tuple[int, ...]
+    ) -> Options:
+        """Check arguments of `denoise` for an image of this shape, without channels."""
+        check_choice("method", method, METHODS)
+        strength = check_number("strength", strength, "values above 1 denoise more strongly")
+        if guide is not None:
+            if method != "sgw":
+                raise ValueError(f"guide is for method='sgw', not {method!r}: leave it out")
+            if not isinstance(guide, ImageGraph):
+                raise TypeError(
+                    f"guide must be an ImageGraph, as from image_graph, not {type(guide).__name__}"
+                )
+            if guide.shape != shape:
+                raise ValueError(
+                    f"guide has shape {guide.shape}, the image {shape}: they must be equal"
+                )
+        strength = min(max(strength, 1e-6), 1e6)  # so that nothing overflows
+        return cls(method, relative_spacing(spacing, len(shape)), strength, guide)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The steps of denoising an image."""
+
+    options: Options
     groups: tuple[npt.NDArray[np.intp], ...]  # channels denoised together; in none without noise
     rounds: tuple[Round, ...]  # a single one, except for Poisson noise with few counts per pixel
     sources: tuple[int, ...] = ()  # channel whose result each takes; -1 for a constant channel
-    strength: float = 1.0  # factor of the noise level in the units that a method sees
-    spacing: tuple[float, ...] | None = None  # 1 along the finest axis; None if all are equal
-    guide: ImageGraph | None = None  # graph for 'sgw'; None: that of the image
 
     def rows(self, shape, white: bool) -> int:
         """Return how many rows all rounds process, for progress reports."""
@@ -56,32 +88,32 @@ class Plan:
         return rows
 
 
+_CORRECTION = Options("fast")
+"""For offsets of rows and columns; the spacing would make results worse if rows are far apart, and
+better if columns are."""
+
+
 def denoise_image(
     image: Image,
     noise: NoiseModel,
-    method: str,
-    spacing: tuple[float, ...] | None,
+    options: Options,
     n_jobs: int | None,
     progress: bool | Callable[[int, int], Any],
-    guide: ImageGraph | None = None,
-    strength: float = 1.0,
 ):
     """Return the (..., C) pixels of a whole checked image without its noise."""
-    noise = METHODS[method].supported_noise(noise.for_channels(image.channels))
+    noise = METHODS[options.method].supported_noise(noise.for_channels(image.channels))
     noise = with_levels(noise, image)
     shape = image.pixels.shape
-    if guide is None:
-        image, noise, spacing = without_single_axes(image, noise, spacing)
-    statistics = Statistics.of(image, noise)
-    steps = plan(image, noise, method, statistics, strength, spacing, guide)
+    if options.guide is None:
+        image, noise, options = without_single_axes(image, noise, options)
+    steps = plan(image, noise, options, Statistics.of(image, noise))
     rows = steps.rows(image.shape, noise.correlation is None)
     if noise.has_row_or_column_noise:
-        every = (np.arange(image.channels),)
-        corrections = Plan(every, (Round("fast"),))
+        corrections = Plan(_CORRECTION, (np.arange(image.channels),), (Round("fast"),))
         rows += len(_OFFSETS_LEFT) * corrections.rows(image.shape, white=False)
     with RowExecutor(n_jobs, progress, rows, "denoise") as executor:
         if noise.has_row_or_column_noise:
-            image = _without_row_and_column_noise(image, noise.scaled(steps.strength), executor)
+            image = _without_row_and_column_noise(image, noise.scaled(options.strength), executor)
         pixels = denoise_pixels(image, noise, steps, executor)
     return pixels.reshape(shape)
 
@@ -109,15 +141,7 @@ def denoise_pixels(image: Image, noise: NoiseModel, steps: Plan, executor: RowEx
     return pixels
 
 
-def plan(
-    image: Image,
-    noise: NoiseModel,
-    method: str,
-    statistics: Statistics,
-    strength: float = 1.0,
-    spacing: tuple[float, ...] | None = None,
-    guide: ImageGraph | None = None,
-) -> Plan:
+def plan(image: Image, noise: NoiseModel, options: Options, statistics: Statistics) -> Plan:
     """Decide which channels are denoised together, and in which rounds."""
     least = max(LEAST_NOISE * image.half_range, float(np.finfo(image.dtype).tiny))
     sigmas, gains = np.array(noise.sigma), np.array(noise.gain)
@@ -128,14 +152,13 @@ def plan(
     noisy = ((sigmas > least) | (shot > least)) & (image.half_range > 0)
     channels = np.flatnonzero(noisy & (np.arange(image.channels) == sources))
     if not len(channels):
-        return Plan((), ())
-    groups, rounds = [channels], [Round(method)]
+        return Plan(options, (), ())
+    groups, rounds = [channels], [Round(options.method)]
     if any(noise.gain):
-        rounds = low_counts.plan_rounds(noise, channels, method, statistics, len(image.shape))
+        rounds = low_counts.plan_rounds(noise, channels, options.method, statistics, image.shape)
     elif noise.rician:
         groups = np.split(channels, len(channels))
-    strength = min(max(strength, 1e-6), 1e6)  # so that nothing overflows
-    return Plan(tuple(groups), tuple(rounds), sources, strength, spacing, guide)
+    return Plan(options, tuple(groups), tuple(rounds), sources)
 
 
 def _denoise_together(image, noise, channels, steps, executor):
@@ -143,11 +166,12 @@ def _denoise_together(image, noise, channels, steps, executor):
     unit_noise = StandardNoise.of(noise, channels, len(image.shape))
     noisy = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
     noisy, estimate = filled(noisy, image.valid, image.substitutes), None
+    strength = steps.options.strength
     for name, side, share in steps.rounds:
         units = _units(image, noise, channels, unit_noise, side, share)
         mixture = noisy if estimate is None else share * noisy + (1 - share) * estimate
         noisy = noisy if any(noise.gain) else None  # to free memory, and again below
-        unit_image = _unit_image(image, units, mixture, steps.strength)
+        unit_image = _unit_image(image, units, mixture, strength)
         del mixture
         own_noise = unit_noise if side == 1 else WHITE
         if noise.rician:  # stabilized with the level of each pixel
@@ -155,9 +179,9 @@ def _denoise_together(image, noise, channels, steps, executor):
         method, dtype = METHODS[name], unit_image.dtype
         per_pixel = method.bytes_per_pixel(len(channels), dtype.itemsize, len(image.shape))
         require(int(per_pixel * math.prod(unit_image.shape)), f"denoising in {dtype}")
-        denoised = method.denoise(unit_image, own_noise, steps, executor)
+        denoised = method.denoise(unit_image, own_noise, steps.options, executor)
         del unit_image
-        denoised = denoised.astype(image.dtype, copy=False) * image.dtype.type(steps.strength)
+        denoised = denoised.astype(image.dtype, copy=False) * image.dtype.type(strength)
         estimate = units.inverse(denoised)
         if any(noise.gain):
             parameters = low_counts.poisson_parameters(noise, channels)
@@ -201,22 +225,21 @@ def _without_row_and_column_noise(image, noise, executor):
         rest = row_column.without_offsets(image, offsets)
         statistics = Statistics.of(rest, noise)
         model = row_column.offsets_as_correlation(noise, rest, statistics.means, share)
-        # The spacing would make results worse if rows are far apart, and better if columns are.
-        steps = plan(rest, model, "fast", statistics)
+        steps = plan(rest, model, _CORRECTION, statistics)
         estimate = denoise_pixels(rest, model, steps, executor)
         offsets = offsets + row_column.remaining_offsets(rest, estimate, noise)
     return row_column.without_offsets(image, offsets)
 
 
-def without_single_axes(image: Image, noise: NoiseModel, spacing):
-    """Return image, noise and spacing without axes of one pixel, as far as two axes remain.
+def without_single_axes(image: Image, noise: NoiseModel, options: Options):
+    """Return image, noise and options without axes of one pixel, as far as two axes remain.
 
     So a volume of one slice is treated as an image. A column becomes a row, which is faster, unless
     its noise depends on the direction.
     """
     axes = len(image.shape)
     kept = [axis for axis, n in enumerate(image.shape) if n > 1 or axis >= axes - 2]
-    shape = tuple(image.shape[axis] for axis in kept)
+    shape, spacing = tuple(image.shape[axis] for axis in kept), options.spacing
     if spacing is not None:
         spacing = relative_spacing([spacing[axis] for axis in kept], len(kept))
     correlation, levels = noise.correlation, noise.levels
@@ -227,9 +250,9 @@ def without_single_axes(image: Image, noise: NoiseModel, spacing):
         shape = shape[::-1]
         spacing = None if spacing is None else spacing[::-1]
     if shape == image.shape:
-        return image, noise, spacing
+        return image, noise, options
     levels = None if levels is None else levels.reshape(shape)
     noise = replace(noise, levels=levels, correlation=correlation)
     valid = None if image.valid is None else image.valid.reshape(shape)
     pixels = image.pixels.reshape(*shape, image.channels)
-    return replace(image, pixels=pixels, valid=valid), noise, spacing
+    return replace(image, pixels=pixels, valid=valid), noise, replace(options, spacing=spacing)

@@ -44,9 +44,9 @@ _NOISE_SIDE = 16  # longest side, in pixels, of the noise that this graph is bui
 ORDER, APPROXIMATION = 16, "jackson"
 
 
-def denoise(image, noise, plan, executor):
-    """Low-pass an `Image` with unit noise on `plan.guide`, or on its own NNK graph."""
-    guide, spacing = plan.guide, plan.spacing
+def denoise(image, noise, options, executor):
+    """Low-pass an `Image` with unit noise on `options.guide`, or on its own NNK graph."""
+    guide, spacing = options.guide, options.spacing
     tau = _tau(tuple(min(n, _NOISE_SIDE) for n in image.shape), spacing, image.channels)
     if guide is not None:
         operator = LaplacianOperator.of_graph(guide, LAPLACIAN, image.dtype, executor, tau)

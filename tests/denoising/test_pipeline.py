@@ -9,7 +9,7 @@ from nnk_image import NoiseModel
 from nnk_image.base.image import check_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising.methods import METHODS
-from nnk_image.denoising.pipeline import denoise_pixels, plan
+from nnk_image.denoising.pipeline import Options, denoise_pixels, plan
 from nnk_image.denoising.statistics import Statistics
 
 PIXELS = np.random.default_rng(23).random((20, 24, 3)) * 200 + 30
@@ -24,7 +24,7 @@ def given_to_the_method(image, noise, monkeypatch):
         return part.pixels
 
     monkeypatch.setitem(METHODS, "fast", replace(METHODS["fast"], denoise=run))
-    steps = plan(image, noise, "fast", Statistics.of(image, noise))
+    steps = plan(image, noise, Options("fast"), Statistics.of(image, noise))
     with RowExecutor() as executor:
         pixels = denoise_pixels(image, noise, steps, executor)
     return *seen[0], pixels
