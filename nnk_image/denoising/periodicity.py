@@ -13,7 +13,7 @@ _MOST_PIXELS = 1 << 18  # approximate number of pixels, from the middle and from
 _ROUNDING = 1e-20  # power that counts as none, relative to that before means are subtracted
 
 
-def periodicity_of(removed: Array, valid: Bools | None, noise: NoiseModel | None) -> float:
+def periodicity_of(removed: Array, valid: Bools, noise: NoiseModel | None) -> float:
     """Return the `periodicity` of `check_residual` for what was removed, (slices, H, W).
 
     It is the largest autocorrelation at the distances, of all slices together.
@@ -30,9 +30,7 @@ def periodicity_of(removed: Array, valid: Bools | None, noise: NoiseModel | None
     every = 1 + count * math.prod(padded) // _MOST_PIXELS
     part = (slice(None, None, every), *(slice(start, start + side) for start in starts))
     values = removed[part].astype(np.float64)
-    weights = np.ones(values.shape)
-    if valid is not None:
-        weights = valid.reshape(removed.shape)[part].astype(np.float64)
+    weights = valid.reshape(removed.shape)[part].astype(np.float64)
     values *= weights
     power = np.vdot(values, values)
     means: list[tuple[int, ...]] = [(1, 2)]

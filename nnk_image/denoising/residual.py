@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -162,7 +162,7 @@ def checked_residual(
     after = _luminance(image, result)
     removed = _luminance(image, given) - after
     variances, kurtosis = _moments(_blocks(removed))
-    valid = None if image.valid is None else image.valid.reshape(shape[:2])
+    valid = image.mask.reshape(shape[:2])
     usual = kurtosis <= _MOST_OF_CLIPPED
     _, of_clipped = clipped_normal(_clipped_shares(given, valid))
     kurtosis *= 3 / of_clipped
@@ -172,16 +172,14 @@ def checked_residual(
     if noise is not None and not even:
         expected = _variances_of_blocks(result, noise)
     structure = _structure(_blocks(after).var(axis=1)[chosen], variances[chosen], expected[chosen])
-    chosen = normal & (variances > 0)
-    if valid is not None:
-        chosen &= _blocks(valid).all(axis=1)
+    chosen = normal & (variances > 0) & _blocks(valid).all(axis=1)
     typical = float("nan")
     if np.count_nonzero(chosen) >= _FEWEST:
         typical = float(np.average(kurtosis[chosen], weights=variances[chosen]))
     amount = _amount(image, denoised, noise)
     periodicity = float("nan")
     if len(variances) >= _FEWEST:
-        periodicity = periodicity_of(removed.reshape(-1, *image.shape[-2:]), image.valid, noise)
+        periodicity = periodicity_of(removed.reshape(-1, *image.shape[-2:]), valid, noise)
     check = ResidualCheck(structure, typical, amount, periodicity, False)
     return check._replace(is_noise=is_noise(check, noise))
 
@@ -215,9 +213,7 @@ def _amount(image: Image, denoised: Array, noise: NoiseModel | None) -> float:
     """Return `amount`, see `check_residual`."""
     if noise is None or noise.rician:
         return float("nan")
-    chosen: Any = slice(None, None, 1 + math.prod(image.shape) // _MOST_PIXELS)
-    if image.valid is not None:
-        chosen = np.flatnonzero(image.valid)[chosen]
+    chosen = np.flatnonzero(image.mask)[:: 1 + math.prod(image.shape) // _MOST_PIXELS]
     given, result = (p.reshape(-1, image.channels)[chosen] for p in (image.pixels, denoised))
     if noise.levels is None:
         levels = deviations(noise, result.T if any(noise.gain) else result.mean(axis=1))
@@ -229,20 +225,19 @@ def _amount(image: Image, denoised: Array, noise: NoiseModel | None) -> float:
     return float(root_mean_square(removed) / expected) if expected > 0 else float("nan")
 
 
-def _usable(pixels: Array, valid: Bools | None) -> Bools:
+def _usable(pixels: Array, valid: Bools) -> Bools:
     """Return (H, W), whether noisy pixels are neither masked nor clipped nor empty."""
     varying = [c.max() > c.min() for c in np.moveaxis(pixels, -1, 0)]  # others are not clipped
     clipped = clipped_pixels(pixels[..., varying], valid).any(axis=(0, 1))
-    usable = ~clipped & ~empty_pixels(pixels, valid)
-    return usable if valid is None else usable & valid
+    return valid & ~clipped & ~empty_pixels(pixels, valid)
 
 
-def _clipped_shares(pixels: Array, valid: Bools | None) -> Floats:
+def _clipped_shares(pixels: Array, valid: Bools) -> Floats:
     """Return (n,) shares of pixels of blocks that noise has clipped at black, or at white.
 
     They are 0 for counts, whose zeros are not those of clipping.
     """
-    if few_values(pixels if valid is None else pixels[valid]) is not None:
+    if few_values(pixels[valid]) is not None:
         return np.zeros(len(_blocks(pixels[..., 0])))
     return np.max([_blocks(own).mean(axis=1) for own in clipped_noise(pixels, valid)], axis=0)
 

@@ -76,13 +76,12 @@ def few_values(values: Array) -> Array | None:
     return found
 
 
-def clipped_pixels(pixels: Array, valid: Bools | None) -> Bools:
+def clipped_pixels(pixels: Array, valid: Bools) -> Bools:
     """Return (2, C, H, W) bools: where channels have the lowest and the highest value of them all.
 
     Counts, whose extremes are not those of clipping, have no such pixels.
     """
-    channels = np.moveaxis(pixels, -1, 0)
-    inside = pixels if valid is None else pixels[valid]
+    channels, inside = np.moveaxis(pixels, -1, 0), pixels[valid]
     if few_values(inside) is not None:
         return np.zeros((2, *channels.shape), bool)
     return np.stack([channels <= inside.min(), channels >= inside.max()])

@@ -4,12 +4,13 @@ A few of them would dominate the statistics of the noise, and the filter would s
 their neighbors. So they are left out, like masked pixels, where noise is estimated.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.ndimage import maximum_filter, minimum_filter
 
-from nnk_image.base.image import Array, Bools, Image, check_image, filled
+from nnk_image.base.image import Array, Bools, Image, filled
 from nnk_image.noise.clipping import AROUND, few_values
 
 _LEAST_DISTANCE = 2.5
@@ -78,9 +79,8 @@ def _without(image: Image, defects: Bools) -> Image:
     if not defects.any():
         return image
     valid = image.mask & ~defects
-    axis = image.channel_axis
-    pixels = image.pixels[..., 0] if axis is None else np.moveaxis(image.pixels, -1, axis)
-    return check_image(pixels, axis, valid)
+    values = image.pixels[valid]
+    return replace(image, valid=valid, low=float(values.min()), high=float(values.max()))
 
 
 def _distances(pixels: Array, image: Image) -> tuple[Array, Array]:

@@ -246,9 +246,8 @@ def measure_scales(image: Image, drawings: bool = True) -> list[Scale]:
     if _is_without_noise(image, drawings):
         return []
     channels, constant = _units(image), constant_pixels(image.pixels, image.valid)
-    valid = image.mask
-    brightness = channels.mean(axis=0)
-    black, white = clipped_pixels(image.pixels, image.valid)
+    brightness, valid = channels.mean(axis=0), image.mask
+    black, white = clipped_pixels(image.pixels, valid)
     scales = scales_of(channels, brightness, valid * (1 - white.mean(axis=0)), constant, black)
     if not scales:  # all blocks are clipped or constant, and are used nevertheless
         none = np.zeros_like(constant)
@@ -279,8 +278,7 @@ def _measure_differences(image: Image, across: Floats | None) -> list[Scale]:
     depth, (height, width) = image.shape[-3], image.shape[-2:]
     if depth < SLAB:
         return []
-    valid = image.mask
-    valid = valid.reshape(-1, height, width)
+    valid = image.mask.reshape(-1, height, width)
     is_last = np.arange(len(valid)) % depth == depth - 1
     both = (valid & np.roll(valid, -1, axis=0)).any(axis=(1, 2))
     chosen = _some_slices(both & ~is_last, image)
@@ -294,7 +292,7 @@ def _measure_differences(image: Image, across: Floats | None) -> list[Scale]:
     first /= np.sqrt(2 * (1 - of_next))
     constant = constant_pixels(np.moveaxis(first, 0, -1))  # equal slices show no noise
     constant |= np.any([constant_pixels(one.pixels, one.valid) for one in pair], axis=0)
-    clipped = [clipped_pixels(one.pixels, one.valid) for one in pair]
+    clipped = [clipped_pixels(one.pixels, one.mask) for one in pair]
     black, white = np.mean(clipped, axis=0)
     usable = np.all([one.inside for one in pair], axis=0) * (1 - white.mean(axis=0))
     return scales_of(first, brightness, usable, constant, black)
@@ -346,8 +344,7 @@ def _plane(image: Image) -> Image:
     if len(image.shape) == 2:
         pixels = np.ascontiguousarray(filled(image.pixels, image.valid, image.substitutes))
         return replace(image, pixels=pixels)
-    valid = image.mask
-    usable = np.any(valid.reshape(-1, height * width), axis=1)
+    usable = np.any(image.mask.reshape(-1, height * width), axis=1)
     return _stacked(image, _some_slices(np.asarray(usable), image))
 
 
@@ -361,8 +358,7 @@ def _some_slices(usable: Bools, image: Image) -> npt.NDArray[np.intp]:
 def _stacked(image: Image, numbers: npt.NDArray[np.intp]) -> Image:
     """Return slices of a volume, one below the other, with a masked row between them."""
     height, width = image.shape[-2:]
-    valid = image.mask
-    valid = valid.reshape(-1, height, width)[numbers]
+    valid = image.mask.reshape(-1, height, width)[numbers]
     valid = np.pad(valid, ((0, 0), (0, 1), (0, 0))).reshape(-1, width)
     rows = image.pixels.reshape(-1, height, width, image.channels)[numbers]
     rows = np.pad(rows, ((0, 0), (0, 1), (0, 0), (0, 0)), mode="edge")

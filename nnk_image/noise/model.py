@@ -401,9 +401,8 @@ def with_levels(noise: NoiseModel, image: Image) -> NoiseModel:
         return noise
     # Values are divided before they are added: the sum of very large ones would overflow.
     brightness = np.divide(image.pixels, image.channels, dtype=np.float64).sum(axis=-1)
-    if image.valid is not None:
-        valid = brightness[image.valid]
-        brightness[~image.valid] = np.sum(valid / valid.size)
+    valid = brightness[image.mask]
+    brightness[~image.mask] = np.sum(valid / valid.size)
     brightness = gaussian_filter(brightness, _BRIGHTNESS_WIDTH, mode="nearest")
     factors = np.interp(brightness, *noise.curve)
     power = np.sqrt(np.mean(factors**2))

@@ -58,7 +58,7 @@ def _blocks(image: Image) -> Floats | None:
     if depth < SLAB:
         return None
     volumes = image.pixels.reshape(-1, depth, height, width, image.channels)
-    valid = None if image.valid is None else image.valid.reshape(volumes.shape[:-1])
+    valid = image.mask.reshape(volumes.shape[:-1])
     n_starts = depth - SLAB + 1
     slabs = _MOST_PIXELS / (SLAB * height * width)
     most, step = max(1, int(slabs)), math.ceil(1 / math.sqrt(min(1, slabs)))
@@ -71,8 +71,7 @@ def _blocks(image: Image) -> Floats | None:
         usable = extreme.mean(axis=(0, 2, 3)) <= _MOST_EXTREME
         usable &= (blocks.max(axis=(2, 3)) > blocks.min(axis=(2, 3))).all(axis=0)
         usable &= (blocks[1:] != blocks[:-1]).any(axis=(2, 3)).all(axis=0)  # no repeated frames
-        if valid is not None:
-            usable &= _cut(valid[slab], step).all(axis=(0, 2, 3))
+        usable &= _cut(valid[slab], step).all(axis=(0, 2, 3))
         units = blocks[:, usable] / image.half_range  # so that squares do not overflow
         parts.append(dctn(units.astype(np.float64), axes=(2, 3), norm="ortho")[:, :, U, V])
     coefficients = np.concatenate(parts, axis=1)
