@@ -165,19 +165,13 @@ def _rest_and_detail(channels, half):
     detail = np.mean(lost / variances, axis=0)
     if half.noise.variances is not None:
         detail /= half.noise.variances
+    # The running sums of scipy's `uniform_filter` would be rounded differently in a tile.
+    box = np.full(_BOX, 1 / _BOX)
+    detail = correlate1d(correlate1d(detail, box, 0), box, 1)
     low, high = _DETAIL_LIMITS
-    fine = np.clip(((_box_means(detail) - 1) / half.coarseness - low) / (high - low), 0, 1)
+    fine = np.clip(((detail - 1) / half.coarseness - low) / (high - low), 0, 1)
     fine = fine.repeat(2, 0).repeat(2, 1)[: channels.shape[1], : channels.shape[2]]
     return double(half.levels * half.denoised, channels.shape[1:]), fine
-
-
-def _box_means(plane):
-    """Return the means of (H, W) values in boxes around each pixel.
-
-    The running sums of `scipy.ndimage.uniform_filter` would be rounded differently in a tile.
-    """
-    box = np.full(_BOX, 1 / _BOX)
-    return correlate1d(correlate1d(plane, box, 0), box, 1)
 
 
 def _merged(channels, half):

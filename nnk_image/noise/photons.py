@@ -3,8 +3,6 @@
 The squares of second differences are compared with their expectation, see docs/estimation.md.
 """
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from scipy.signal import convolve2d
@@ -31,7 +29,8 @@ def photon_noise(image: Image) -> NoiseModel | None:
     valid = image.mask
     gains, offsets = [], []
     for channel in np.moveaxis(image.pixels, -1, 0):
-        offset = _value_without_light(channel[valid])
+        lowest = channel[valid].min()  # without light, if many pixels have this value
+        offset = float(lowest) if np.mean(channel[valid] == lowest) >= _LEAST_DARK else 0.0
         light = np.subtract(channel, offset, dtype=np.float64)
         seen = light[valid & (light != 0)]
         value = float(seen.min()) if seen.size else 0.0
@@ -46,14 +45,7 @@ def photon_noise(image: Image) -> NoiseModel | None:
             return None
         gains.append(value)
         offsets.append(offset)
-    none = np.zeros(len(gains))
-    return NoiseModel(none, gain=gains, offset=offsets, uncertainty=UNCERTAINTY)
-
-
-def _value_without_light(values: npt.NDArray[Any]) -> float:
-    """Return the lowest value if many pixels have it, as they do without light, else 0."""
-    lowest = values.min()
-    return float(lowest) if np.mean(values == lowest) >= _LEAST_DARK else 0.0
+    return NoiseModel([0.0] * len(gains), gain=gains, offset=offsets, uncertainty=UNCERTAINTY)
 
 
 def _are_of_photons(counts: Floats, valid: Bools) -> bool:

@@ -30,8 +30,9 @@ def features(scales):
     share = np.log(max(1 - white / (level * np.median(full.spectra[0])), _LEAST_SHARE))
     medians = [max(np.median(scale.levels[0]), 1e-24) for scale in (full, half)]
     growth = np.log(medians[1] / medians[0]) / 2
-    elasticity = np.clip(full.elasticity, 0, 1).mean()
-    strong = min(3.0, _strength(level, full.range[1] - full.range[0])) * elasticity
+    contrast = max(full.range[1] - full.range[0], 1e-12)
+    strength = np.log(max(1.0, np.sqrt(level) / (_STRONG * contrast)))
+    strong = min(3.0, strength) * np.clip(full.elasticity, 0, 1).mean()
     color = 0.0
     if len(full.levels) == 3:
         color = max(-1.0, (half.third_color + quarter.third_color) / 2 - _TYPICAL_COLOR)
@@ -55,8 +56,3 @@ def two_values(scales):
     """Return how clearly an image is text, at full or at half the size, where noise is weaker."""
     large = (scale.two_values for scale in scales[:2] if scale.disjoint >= _FEWEST_BLOCKS)
     return max(large, default=0.0)
-
-
-def _strength(variance, contrast):
-    """Return the logarithm of a level over what counts as strong in this contrast; at least 0."""
-    return float(np.log(max(1.0, np.sqrt(variance) / (_STRONG * max(contrast, 1e-12)))))
