@@ -1,8 +1,7 @@
 """Correct the bias that clipping and a camera's tone curve leave in a denoised image.
 
-A camera adds noise to the light and then applies a tone curve, which is concave: the mean of noisy
-values is too dark. Values below black are clipped: the mean is too bright. How much depends only on
-the standard deviation of the noisy values relative to their mean.
+Step 7 in docs/estimation.md explains it. How large it is depends only on the standard deviation of
+the noisy values relative to their mean.
 """
 
 from __future__ import annotations

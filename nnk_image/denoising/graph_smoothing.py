@@ -27,9 +27,8 @@ def polish(channel, executor):
     """Smooth a channel (1, H, W) on its own NNK graph, which removes the last specks of noise.
 
     The channel is in units of the noise that was removed. The result is ``(I + L)^-1 f`` as a
-    polynomial of L, the regularized Laplacian ``(D + I)^-1 (D - W)`` of the NNK graph of f. Beside
-    its neighbors, each pixel counts with the weight that the kernel gives to the pixel itself, 1.
-    So pixels that are unlike all neighbors do not change.
+    polynomial of L, the regularized Laplacian ``(D + I)^-1 (D - W)`` of the NNK graph of f, with
+    which pixels that are unlike all neighbors do not change.
     """
     pixels = channel[0].astype(np.float32)  # precise enough, as the change is small
     graph = build_graph(GraphSpec(check_image(pixels), WINDOW, SIGMA_D, SIGMA_F), executor)

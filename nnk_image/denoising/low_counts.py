@@ -1,9 +1,8 @@
 """Poisson noise: rounds of denoising in variance-stabilized units.
 
 Where a pixel has few counts, its noise is far from Gaussian even after stabilization, and one round
-leaves much of it. So the image is denoised more than once: first in sums of 2 x 2 or 4 x 4 pixels,
-which have more counts, then in mixtures of the image with the estimate so far, which behave as if
-more light had been recorded (L. Azzari, A. Foi, see `nnk_image.noise.stabilization`).
+leaves much of it. So the image is denoised more than once, in sums of pixels and then in mixtures
+with the estimate so far, see docs/noise.md (L. Azzari, A. Foi, `nnk_image.noise.stabilization`).
 """
 
 from typing import NamedTuple

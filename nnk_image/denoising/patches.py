@@ -141,11 +141,7 @@ class _HalfSize:
 
 
 def _has_half_size(shape, channels, white):
-    """Return whether an image is also denoised at half size.
-
-    It is not if too few patches would be left to help, nor in color with white noise, where it
-    would gain 0.01 dB for 16 % more time.
-    """
+    """Return whether an image is also denoised at half size; docs/denoising.md says why."""
     if len(shape) > 2:
         return min(shape) >= _LEAST_SIDE_OF_VOLUMES
     return min(shape) >= _LEAST_SIDE and (channels == 1 or not white)
@@ -175,10 +171,7 @@ def _rest_and_detail(channels, half):
 
 
 def _merged(channels, half):
-    """Return channels merged with the denoised `half`, whose weight is its `coarseness`.
-
-    Volumes are not: at full size they have many more similar patches than images.
-    """
+    """Return channels of images merged with the denoised `half`, by its `coarseness`."""
     if half is None or channels.ndim > 3:
         return channels
     return _corrected(channels, half, half.coarseness)

@@ -1,7 +1,6 @@
 """Pixels that show nothing of the scene: isolated ones, such as hot pixels, and those without data.
 
-A few of them would dominate the statistics of the noise, and the filter would spread them over
-their neighbors. So they are left out, like masked pixels, where noise is estimated.
+They are left out, like masked pixels, where noise is estimated; docs/noise.md says why.
 """
 
 from dataclasses import replace

@@ -1,12 +1,8 @@
 """Level of white noise, or of the noise of magnitudes: one number, or a map smooth in space.
 
-Low and high cosine coefficients of a block are independent in white noise. So the flattest blocks
-are chosen by the energy of the low ones, where texture and edges are strongest, and the noise is
-measured by the high ones: this does not make it seem weaker than it is. Texture adds to the high
-frequencies a share of what it adds to the low ones, which is found by regression, and subtracted.
-
-Magnitudes vary less where the signal is weak. Their level is found by iteration: from the level
-follows the signal of each block, and from that the ratio of its variance to the squared level.
+docs/volumes.md describes the steps. The flattest blocks are chosen by the energy at low
+frequencies, and the noise is measured at high ones, which are independent of these in white noise:
+so it does not seem weaker than it is.
 """
 
 import math

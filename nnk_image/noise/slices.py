@@ -1,8 +1,4 @@
-"""Correlation of the noise across the slices of a volume.
-
-Structure correlates across slices as well, but over more of them than noise does. So the
-correlation of the farthest slices is that of structure, whose share is subtracted.
-"""
+"""Correlation of the noise across the slices of a volume, see docs/volumes.md, Noise in volumes."""
 
 import math
 from typing import Any

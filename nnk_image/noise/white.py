@@ -19,9 +19,7 @@ _INDEPENDENT_RATIO = 3.0
 independent. From twice this ratio on, they share their noise."""
 
 _MOST_EXCESS = 1.3
-"""Ratio of a sum of variances to what was measured, up to which texture need not be the reason. It
-is about the 95 % quantile of the greatest of these ratios on photographs with speckle noise, by
-``python -m benchmarks noise --noise-tables white-part --noise-images FOLDER``."""
+"""Ratio of a sum of variances to what was measured, up to which texture need not be the reason."""
 
 
 def shared_white(scale: Scale) -> float:
