@@ -60,10 +60,10 @@ def denoise(
         unless masked, and equal everywhere for method 'sgw'. A `NoiseModel` describes Poisson,
         correlated, or row and column noise. Default: estimated, see Notes.
     method : {'fast', 'best', 'sgw'}
-        'fast' (default) and 'best' filter groups of similar patches; 'best' takes three to five
-        times as long, three times for volumes, and is mostly about 0.1 dB better. 'sgw' links each
-        pixel to similar ones nearby and keeps only the smooth part of the image on this graph, the
-        3 lowest of 7 spectral graph wavelet bands.
+        'fast' (default) and 'best' filter groups of similar patches [1]_; 'best' takes three to
+        five times as long, three times for volumes, and is mostly about 0.1 dB better. 'sgw' links
+        each pixel to similar ones nearby and keeps only the smooth part of the image on this graph,
+        the 3 lowest of 7 spectral graph wavelet bands. :doc:`/denoising` describes them.
     channel_axis : int, optional
         Axis of the channels, such as -1 for RGB. Default: the image has no channels. Constant
         channels, such as alpha, are returned unchanged; if all others are equal, as in a gray image
@@ -128,8 +128,7 @@ def denoise(
     pixels, such as hot ones, and pixels without data, whose value is far from all others, are
     returned unchanged.
 
-    :doc:`/denoising` describes the methods: 'fast' and 'best' filter groups of similar patches
-    [1]_; 'sgw' follows [2]_, section 3.1.3.2, with four changes, one of them the Laplacian [3]_.
+    'sgw' follows [2]_, section 3.1.3.2, with four changes, one of them the Laplacian [3]_.
 
     A sigma below a millionth of half the image's range counts as 0. If the noise is white, and
     values are clipped at the limits of a channel, results there are the mean before clipping [4]_,

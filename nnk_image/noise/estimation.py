@@ -126,13 +126,12 @@ def estimate_noise(
     )
     spatial_shape(image, channel_axis, spacing is not None)
     kind = None if kind is None else check_choice("kind", kind, KINDS)
+    if uneven and kind not in (None, "white", "rician"):
+        raise ValueError(f"uneven=True is for kind='white' or 'rician', not {kind!r}")
+    checked = check_image(image, channel_axis, mask)
     if kind == "rician" or uneven:
-        if kind not in (None, "white", "rician"):
-            raise ValueError(f"uneven=True is for kind='white' or 'rician', not {kind!r}")
-        checked = check_image(image, channel_axis, mask)
         return noise_of_levels(checked, kind == "rician", uneven)
-    checked = without_defects(check_image(image, channel_axis, mask))
-    return estimated_noise(checked, kind)[0]
+    return estimated_noise(without_defects(checked), kind)[0]
 
 
 def estimated_noise(
@@ -187,7 +186,7 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
         found, weight = _estimated(turned, kind, correlated)
         within = found.mean_correlation()  # of all channels: that of volumes has no joint one
         if within is not None:
-            within = within if within.ndim == 3 else within[None]
+            within = within.reshape(-1, *within.shape[-2:])  # with an axis across slices
             found = replace(found, correlation=np.moveaxis(within, 0, axis - last))
         return found, weight
     plane, is_volume = _plane(image), len(image.shape) > 2

@@ -47,8 +47,7 @@ class NoiseModel:
     `estimate_noise` returns such a model. Create one yourself if you know the noise, for instance
     the gain and the read noise of a camera. A pixel of true intensity x has the mean x and the
     variance ``gain (x - offset) + sigma^2``: Poisson (shot) noise plus read noise. All numbers are
-    in the image's own units. Further arguments describe noise that is correlated, that changes
-    across the image or with the brightness, that is common to rows or columns, or that is Rician.
+    in the image's own units.
 
     All arguments are attributes of the model, which cannot be changed: `sigma`, `gain` and `offset`
     as tuples of one float, or of one per channel; arrays as read-only copies of float64.
