@@ -61,11 +61,12 @@ def test_known_noise_levels_per_pixel_improve_the_result():
     )
 
 
-def test_strength_of_row_noise_beside_photon_noise():
+@pytest.mark.parametrize("gain", [0, 1])
+def test_strength_of_row_noise_alone_and_beside_photon_noise(gain):
     clean, rng = np.full((64, 64), 100.0), np.random.default_rng(6)
-    noisy = rng.poisson(clean) + 5 * rng.standard_normal((64, 1))
-    gain = NoiseModel(gain=1, rows=5)
-    weak, full = (np.std(denoise(noisy, gain, strength=s).mean(axis=1)) for s in (0.2, 1))
+    noisy = (rng.poisson(clean) if gain else clean) + 5 * rng.standard_normal((64, 1))
+    noise = NoiseModel(gain=gain, rows=5)
+    weak, full = (np.std(denoise(noisy, noise, strength=s).mean(axis=1)) for s in (0.2, 1))
     assert full < 0.5 * np.std(noisy.mean(axis=1)) < 0.8 * weak
 
 
