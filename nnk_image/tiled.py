@@ -102,7 +102,7 @@ def denoise_tiles(
     Examples
     --------
     >>> import numpy as np, nnk_image
-    >>> clean = nnk_image.standard_image("camera").astype(np.float32)
+    >>> clean = nnk_image.standard_image("camera_512").astype(np.float32)
     >>> noisy = clean + np.random.default_rng(0).normal(0, 20, clean.shape).astype(np.float32)
     >>> result = np.empty_like(noisy)
     >>> model = nnk_image.denoise_tiles(noisy, result, 20, method="sgw", max_memory="16MiB")

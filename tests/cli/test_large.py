@@ -35,6 +35,7 @@ def expected(image, **options):
     return np.clip(denoise(image.astype(np.float32), 20, **options).round(), 0, 255)
 
 
+@pytest.mark.filterwarnings("ignore:tiles of .* overlap so much")
 @pytest.mark.parametrize("colors", [False, True])
 def test_tiff_is_denoised_to_zarr_and_reported(in_tiles, tmp_path, colors):
     image = np.stack([IMAGE] * 3, -1) if colors else IMAGE
