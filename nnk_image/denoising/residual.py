@@ -12,7 +12,7 @@ import numpy.typing as npt
 from nnk_image.base.geometry import as_blocks
 from nnk_image.base.image import Array, Bools, Floats, Image, check_image, filled, spatial_shape
 from nnk_image.denoising.periodicity import periodicity_of
-from nnk_image.noise.blocks import empty_pixels
+from nnk_image.noise.blocks import constant_pixels, empty_pixels
 from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.clipping import clipped_noise, clipped_normal, clipped_pixels, few_values
 from nnk_image.noise.given import given_noise
@@ -229,7 +229,7 @@ def _usable(pixels: Array, valid: Bools) -> Bools:
     """Return (H, W), whether noisy pixels are neither masked nor clipped nor empty."""
     varying = [c.max() > c.min() for c in np.moveaxis(pixels, -1, 0)]  # others are not clipped
     clipped = clipped_pixels(pixels[..., varying], valid).any(axis=(0, 1))
-    return valid & ~clipped & ~empty_pixels(pixels, valid)
+    return valid & ~clipped & ~empty_pixels(pixels, valid & constant_pixels(pixels, valid))
 
 
 def _clipped_shares(pixels: Array, valid: Bools) -> Floats:

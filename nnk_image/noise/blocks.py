@@ -65,20 +65,18 @@ def constant_pixels(pixels, valid=None):
     return constant & ~clipped_noise(pixels, valid).any(axis=0) if constant.any() else constant
 
 
-def empty_pixels(pixels, valid=None):
-    """Return (H, W) bools: pixels of the commonest constant area, such as around a scan.
+def empty_pixels(pixels, constant):
+    """Return which `constant` pixels, (H, W), are in their commonest area, such as around a scan.
 
     Constant areas with other values, as in JPEG files, are part of the picture.
     """
-    constant = constant_pixels(pixels, valid)
-    if valid is not None:
-        constant &= valid
+    empty = constant.copy()
     if constant.any():
         with np.errstate(over="ignore"):
             sums = pixels[constant].sum(axis=-1, dtype=np.float64)
         _, places, counts = np.unique(sums, return_inverse=True, return_counts=True)
-        constant[constant] = places == counts.argmax()
-    return constant
+        empty[constant] = places == counts.argmax()
+    return empty
 
 
 def is_drawing(constant, valid):

@@ -201,7 +201,8 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
         return replace(_poisson_noise_by_channel(plane), rows=rows, columns=columns), 0.0
     drawings = kind != "poisson"
     across, differences = None, []
-    if is_volume and not _is_without_noise(plane, drawings):
+    constant = constant_pixels(plane.pixels, plane.valid) if is_volume else None
+    if constant is not None and not _is_without_noise(plane, constant, drawings):
         across = correlation_across_slices(image)
         differences = _measure_differences(image, across)
     scales = differences or measure_scales(plane, drawings)
@@ -242,9 +243,10 @@ def measure_scales(image: Image, drawings: bool = True) -> list[Scale]:
     The list is empty if the image is constant, or if constant areas are everywhere, as in a drawing
     or on a page, unless `drawings` is False.
     """
-    if _is_without_noise(image, drawings):
+    constant = constant_pixels(image.pixels, image.valid)
+    if _is_without_noise(image, constant, drawings):
         return []
-    channels, constant = _units(image), constant_pixels(image.pixels, image.valid)
+    channels = _units(image)
     brightness, valid = channels.mean(axis=0), image.mask
     black, white = clipped_pixels(image.pixels, valid)
     scales = scales_of(channels, brightness, valid * (1 - white.mean(axis=0)), constant, black)
@@ -258,14 +260,16 @@ def measure_scales(image: Image, drawings: bool = True) -> list[Scale]:
     return scales
 
 
-def _is_without_noise(image: Image, drawings: bool) -> bool:
-    """Whether an image of two axes is constant, or a drawing, if `drawings` are to be found."""
+def _is_without_noise(image: Image, constant: Bools, drawings: bool) -> bool:
+    """Whether an image of two axes is constant, or a drawing, if `drawings` are to be found.
+
+    `constant` are its `constant_pixels`.
+    """
     if image.low == image.high or not drawings:
         return image.low == image.high
     valid = image.mask
     # Beside masked pixels, areas may be constant only because these have been filled.
-    constant_areas = constant_pixels(image.pixels, image.valid) & minimum_filter(valid, 3)
-    return is_drawing(constant_areas, valid) and not _is_counts(image)
+    return is_drawing(constant & minimum_filter(valid, 3), valid) and not _is_counts(image)
 
 
 def _measure_differences(image: Image, across: Floats | None) -> list[Scale]:

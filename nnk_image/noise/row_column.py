@@ -39,12 +39,12 @@ _LEAST_CHANGE = 0.2  # of the image from row to row, relative to the deviation o
 def row_column_levels(image: Image) -> tuple[float, float]:
     """Estimate the standard deviations of row and of column offsets; 0 where there are none."""
     unit = image.half_range
-    valid = image.mask
-    if unit == 0 or is_drawing(constant_pixels(image.pixels, image.valid) & valid, valid):
+    constant = _constant(image)
+    if unit == 0 or is_drawing(constant, image.mask):
         return 0.0, 0.0
     # Divided, so that squares do not overflow.
     channels = np.moveaxis(image.pixels, -1, 0) / np.float64(unit)
-    varying = _varying(image)
+    varying = _varying(image, constant)
     rows, columns = _level(channels, varying), _level(*_turned(channels, varying))
     return unit * rows, unit * columns
 
@@ -52,18 +52,18 @@ def row_column_levels(image: Image) -> tuple[float, float]:
 def estimate_offsets(image: Image, rows: float, columns: float) -> Floats:
     """Estimate the (C, H, W) offsets of rows and columns, given their standard deviations."""
     channels = np.moveaxis(image.pixels, -1, 0).astype(np.float64)
-    return _rows_and_columns(channels, _varying(image), rows, columns, _offsets)
+    return _rows_and_columns(image, channels, rows, columns, _offsets)
 
 
 def remaining_offsets(image: Image, estimate: Floats, noise: NoiseModel) -> Floats:
     """Return the (C, H, W) offsets in what denoising removed; its result is `estimate`."""
     removed = np.moveaxis(image.pixels - estimate, -1, 0).astype(np.float64)
-    return _rows_and_columns(removed, _varying(image), noise.rows, noise.columns, _centered_means)
+    return _rows_and_columns(image, removed, noise.rows, noise.columns, _centered_means)
 
 
 def without_offsets(image: Image, offsets: Floats) -> Image:
     """Return the image minus (C, H, W) offsets; masked pixels and empty areas stay as they are."""
-    valid = _varying(image)
+    valid = _varying(image, _constant(image))
     varying = ... if valid is None else valid
     pixels = image.pixels.astype(image.dtype)
     pixels[varying] -= np.moveaxis(offsets, 0, -1)[varying].astype(image.dtype)
@@ -89,11 +89,12 @@ def offsets_as_correlation(noise: NoiseModel, image: Image, means, share: float)
     return NoiseModel(np.sqrt(middle), correlation=covariance / middle).for_channels(len(means))
 
 
-def _rows_and_columns(channels, valid, rows, columns, find) -> Floats:
+def _rows_and_columns(image, channels, rows, columns, find) -> Floats:
     """Return the (C, H, W) sum of the offsets that `find` returns for rows, and then for columns.
 
     ``find(channels, valid, sigma)`` returns (C, H) offsets, given their standard deviation.
     """
+    valid = _varying(image, _constant(image))
     offsets = np.zeros(channels.shape)
     if rows:
         offsets += find(channels, valid, rows)[:, :, None]
@@ -102,9 +103,13 @@ def _rows_and_columns(channels, valid, rows, columns, find) -> Floats:
     return offsets
 
 
-def _varying(image):
+def _constant(image):
+    return constant_pixels(image.pixels, image.valid) & image.mask
+
+
+def _varying(image, constant):
     """Return which pixels are valid and outside of empty areas, which show no offsets."""
-    empty = empty_pixels(image.pixels, image.valid)
+    empty = empty_pixels(image.pixels, constant)
     varying = image.mask & ~empty
     return varying if empty.any() and varying.any() else image.valid
 
