@@ -170,7 +170,11 @@ class RowExecutor:
         chunks = [(y, min(y + height, n_rows)) for y in range(0, n_rows, height)]
         n_threads = min(n_threads, len(chunks))
         total = n_rows if counts_as is None else counts_as
-        results = self._results(work, chunks, n_threads)
+        results = (
+            self._on_threads(work, chunks, n_threads)
+            if n_threads > 1
+            else (work(*rows) for rows in chunks)
+        )
         try:
             for (y0, y1), result in zip(chunks, results, strict=True):
                 if consume is not None:
@@ -186,7 +190,7 @@ class RowExecutor:
         if rows > 0 and callable(self._progress):
             self._progress(self._done, max(self._total, self._done))
 
-    def _results(self, work: Work, chunks: Chunks, n_threads: int) -> Iterator[Any]:
+    def _on_threads(self, work: Work, chunks: Chunks, n_threads: int) -> Iterator[Any]:
         """Yield the results of the work on chunks, in their order."""
         self._start_helpers(n_threads - 1)
         tasks, results = enumerate(chunks), {}
