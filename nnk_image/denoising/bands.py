@@ -95,8 +95,8 @@ def denoise_bands(
 
     Notes
     -----
-    :doc:`/volumes` describes the steps, those of [2]_. The components kept have eigenvalues above
-    those of noise alone, at most ``(1 + sqrt(B / N))^2`` for N pixels [1]_.
+    :doc:`/volumes` describes the steps, those of [2]_, and the memory needed. The components kept
+    have eigenvalues above those of noise alone, at most ``(1 + sqrt(B / N))^2`` for N pixels [1]_.
 
     The estimate of sigma starts from the residual of the regression of each band on all others
     [3]_. Then sigma and components are estimated alternately, as in factor analysis. If the

@@ -1,6 +1,6 @@
 """Correct the bias that clipping and a camera's tone curve leave in a denoised image.
 
-Step 7 in docs/estimation.md explains it. How large it is depends only on the standard deviation of
+Step 7 in docs/estimation.md explains this bias. Its size depends only on the standard deviation of
 the noisy values relative to their mean.
 """
 

@@ -27,8 +27,8 @@ def polish(channel, executor):
     """Smooth a channel (1, H, W) on its own NNK graph, which removes the last specks of noise.
 
     The channel is in units of the noise that was removed. The result is ``(I + L)^-1 f`` as a
-    polynomial of L, the regularized Laplacian ``(D + I)^-1 (D - W)`` of the NNK graph of f, with
-    which pixels that are unlike all neighbors do not change.
+    polynomial of L, the regularized Laplacian ``(D + I)^-1 (D - W)`` of the NNK graph of f.
+    The I is the weight of the pixel itself; so pixels unlike all neighbors do not change.
     """
     pixels = channel[0].astype(np.float32)  # precise enough, as the change is small
     graph = build_graph(GraphSpec(check_image(pixels), WINDOW, SIGMA_D, SIGMA_F), executor)

@@ -89,8 +89,8 @@ class Plan:
 
 
 _CORRECTION = Options("fast")
-"""For offsets of rows and columns; the spacing would make results worse if rows are far apart, and
-better if columns are."""
+"""For offsets of rows and columns. It has no spacing, which would make results worse if rows are
+far apart, and better if columns are."""
 
 
 def denoise_image(

@@ -118,8 +118,9 @@ def check_residual(
     -----
     The difference between an image and its filtered version is called the method noise. The
     kurtosis of Poisson noise is 3 plus 1 over the mean count. Blocks of a kurtosis above 16, from
-    which a single pixel was removed, do not count for `structure` and `kurtosis`. With fewer than
-    16 blocks, only `amount` is not NaN. :doc:`/estimation` explains the limits.
+    which a single pixel was removed, do not count for `structure` and `kurtosis`, which are NaN if
+    fewer than 16 blocks are left; so is `periodicity` if there are fewer than 16 blocks at all.
+    :doc:`/estimation` explains the limits.
 
     References
     ----------
@@ -237,7 +238,7 @@ def _clipped_shares(pixels: Array, valid: Bools) -> Floats:
 
     They are 0 for counts, whose zeros are not those of clipping.
     """
-    if few_values(pixels[valid]) is not None:
+    if few_values(pixels if valid.all() else pixels[valid]) is not None:
         return np.zeros(len(_blocks(pixels[..., 0])))
     return np.max([_blocks(own).mean(axis=1) for own in clipped_noise(pixels, valid)], axis=0)
 

@@ -81,7 +81,8 @@ def clipped_pixels(pixels: Array, valid: Bools) -> Bools:
 
     Counts, whose extremes are not those of clipping, have no such pixels.
     """
-    channels, inside = np.moveaxis(pixels, -1, 0), pixels[valid]
+    channels = np.moveaxis(pixels, -1, 0)
+    inside = pixels if valid.all() else pixels[valid]
     if few_values(inside) is not None:
         return np.zeros((2, *channels.shape), bool)
     return np.stack([channels <= inside.min(), channels >= inside.max()])

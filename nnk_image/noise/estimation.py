@@ -105,10 +105,11 @@ def estimate_noise(
     Notes
     -----
     The noise is measured in the flattest blocks of the image, or of the differences of adjacent
-    slices of a volume, see :doc:`/estimation`. Isolated pixels, such as hot ones, and pixels
-    without data, such as a border of zeros far from all other values, do not count. Fine texture
-    that covers the whole image cannot be distinguished from noise with certainty. In such cases,
-    specify `kind`, or check the result of denoising with `check_residual`.
+    slices of a volume. Variation that all of them share counts as noise, unless it looks like
+    texture. Isolated pixels, such as hot ones, and pixels without data, such as a border of zeros
+    far from all other values, do not count. Fine texture that covers the whole image cannot be
+    distinguished from noise with certainty. In such cases, specify `kind`, or check the result of
+    denoising with `check_residual`. :doc:`/estimation` describes the steps and their sources.
 
     Examples
     --------

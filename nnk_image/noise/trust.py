@@ -42,7 +42,8 @@ def features(scales):
 def factor(values, weights=WEIGHTS):
     """Return the factor of the correlated part, from the values of `features`.
 
-    It is near 0 for texture and white noise, and 1.5 to 2.2 for other noise.
+    It is near 0 for texture and white noise, and 1.5 to 2.2 for other noise. It may be above 1,
+    because the flattest blocks are those with the least noise.
     """
     return MOST / (1 + np.exp(-weights[0] - values @ np.array(weights[1:])))
 
