@@ -58,11 +58,6 @@ class Tile:
     padded: Slices  # what is read for it
 
     @property
-    def pixels(self) -> int:
-        """Number of pixels that are read."""
-        return math.prod(part.stop - part.start for part in self.padded)
-
-    @property
     def inside(self) -> Slices:
         """The core within the padded part."""
         return tuple(

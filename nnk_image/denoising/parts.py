@@ -64,12 +64,13 @@ class TiledDenoising:
         reach = chosen.reach(layout.shape, layout.channels, self.options.spacing)
         self.side = largest_side(layout.shape, reach, max_bytes, per_pixel)
         self.tiles = cut(layout.shape, self.side, reach)
-        padded = sum(tile.pixels for tile in self.tiles)
-        if padded > _MOST_WORK * math.prod(layout.shape):
+        padded = sum(math.prod(s.stop - s.start for s in tile.padded) for tile in self.tiles)
+        work = padded / math.prod(layout.shape)
+        if work > _MOST_WORK:
             warn(
                 f"tiles of {'x'.join(map(str, self.side))} pixels overlap so much that they take "
-                f"{padded / math.prod(layout.shape):.0f} times as long as the whole image: give a "
-                "larger max_memory, or a smaller n_jobs"
+                f"{work:.0f} times as long as the whole image: give a larger max_memory, or a "
+                "smaller n_jobs"
             )
 
     def statistics(self) -> Any:

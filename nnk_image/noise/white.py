@@ -19,7 +19,8 @@ _INDEPENDENT_RATIO = 3.0
 independent. From twice this ratio on, they share their noise."""
 
 _MOST_EXCESS = 1.3
-"""Ratio of a sum of variances to what was measured, up to which texture need not be the reason."""
+"""Ratio of a sum of variances to what was measured, up to which texture need not be the reason;
+docs/estimation_figures.md says how it was chosen."""
 
 
 def shared_white(scale: Scale) -> float:
