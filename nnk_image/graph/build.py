@@ -248,7 +248,7 @@ def build_graph(spec: GraphSpec, executor: RowExecutor, directed: bool = False) 
         EdgePlanes(spec, executor, directed),
         spec.image.shape,
         spec.kind,
-        spec.side,
+        spec.window,
         spec.sigma_d,
         spec.sigma_f,
         directed,

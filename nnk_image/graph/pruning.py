@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from nnk_image import _core
 from nnk_image.base import memory
 from nnk_image.base.checks import check_number
-from nnk_image.base.geometry import strides_of
+from nnk_image.base.geometry import Lines, strides_of
 from nnk_image.base.image import (
     Image,
     check_image,
@@ -27,7 +27,7 @@ from nnk_image.base.image import (
     spatial_shape,
 )
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.graph.window import check_window, sides_of, window_on
+from nnk_image.graph.window import check_window, sides_of, stencil_on
 
 DEFAULT_WINDOW = {2: 11, 3: 5, 4: 3}  # side by number of axes: each holds about 100 pixels
 EDGE_SWEEPS = 2  # passes of `choose_edges` over all rows, for progress bars
@@ -41,10 +41,8 @@ class GraphSpec:
 
     Attributes
     ----------
-    side : int or tuple of int
-        Side of the window in pixels.
-    lines : Lines
-        How the image is laid out in rows.
+    stencil, lines : Stencil, Lines
+        The offsets of the window, and how the image is laid out in rows.
     two_sigma2, mu : float
         ``2 sigma_f^2``, the divisor within the kernel's exponential, and ``sigma_f^2 / sigma_d^2``,
         the factor of the thresholds.
@@ -68,13 +66,14 @@ class GraphSpec:
         self.kind = kind
         shape = spatial_shape(image, channel_axis, spacing is not None)
         default = DEFAULT_WINDOW[len(shape)]
-        self.side = check_window(default if window is None else window, len(shape))
+        self.window = check_window(default if window is None else window, len(shape))
         distances = check_spacing(spacing, len(shape))
         self.spacing = None if spacing is None else distances
-        sides = zip(sides_of(self.side, len(shape)), shape, strict=True)
+        sides = zip(sides_of(self.window, len(shape)), shape, strict=True)
         n_offsets = math.prod(min(side, 2 * n - 1) for side, n in sides) - 1
         _require_memory(image, channel_axis, n_offsets, kind)
-        self.window, self.lines = window_on(shape, self.side, distances)
+        self.stencil = stencil_on(shape, self.window, distances)
+        self.lines = Lines.of(shape, self.stencil.radii)
         self.sigma_d = check_number("sigma_d", sigma_d, "spatial width in pixels")
         if sigma_f is not None:
             sigma_f = check_number("sigma_f", sigma_f, "intensity width in the image's units")
@@ -86,7 +85,7 @@ class GraphSpec:
     @property
     def row_work(self):
         """Cost of a row in gray pixels with the default window, which sets the size of chunks."""
-        return int(self.lines.width * self.window.work * self.image.channels)
+        return int(self.lines.width * self.stencil.work * self.image.channels)
 
     def thresholds(self, delta):
         """Return the thresholds ``mu Delta`` in the type of the features."""
@@ -97,7 +96,7 @@ class GraphSpec:
 
     def kernel(self):
         """Return the kernel that weighs edges, for the C core."""
-        spatial = self.window.spatial_kernel(self.sigma_d).astype(self.image.dtype)
+        spatial = self.stencil.spatial_kernel(self.sigma_d).astype(self.image.dtype)
         return _core.Kernel(
             self.planes, spatial, self.lines.border, self.lines.radius, self.two_sigma2
         )
@@ -109,7 +108,7 @@ def _kernel_numbers(spec):
     with np.errstate(over="ignore", under="ignore", divide="ignore"):
         two_sigma2 = 2 * np.float64(spec.sigma_f) ** 2
         mu = two_sigma2 / (2 * np.float64(spec.sigma_d) ** 2)
-        numbers = two_sigma2, mu, max(1, spec.window.max_delta) * mu
+        numbers = two_sigma2, mu, max(1, spec.stencil.max_delta) * mu
         most_apart = (np.float64(spec.image.high) - spec.image.low) ** 2 * spec.image.channels
     largest = max(*numbers, most_apart)
     if not (float(limits.tiny) <= min(numbers) and largest <= float(limits.max)):
@@ -138,9 +137,9 @@ def choose_edges(spec, executor, directed=False):
     """Choose which pairs of pixels the graph links; returns planes of bits (`_core.Edges`)."""
     if spec.kind == "bilateral":
         return _all_pairs(spec, executor)
-    edges = new_edges(spec.image.shape, spec.window, spec.lines)
-    thresholds = spec.thresholds(spec.window.pair_delta)
-    prune = partial(_core.prune, edges, spec.window.core, spec.planes, thresholds)
+    edges = new_edges(spec.image.shape, spec.stencil, spec.lines)
+    thresholds = spec.thresholds(spec.stencil.pair_delta)
+    prune = partial(_core.prune, edges, spec.stencil.core, spec.planes, thresholds)
     for sweep in (prune,) if directed else (prune, partial(_core.symmetrise, edges)):
         executor.run(sweep, spec.lines.height, spec.row_work, counts_as=len(spec.lines.rows))
     if not directed:
@@ -148,17 +147,17 @@ def choose_edges(spec, executor, directed=False):
     return edges
 
 
-def new_edges(shape, window, lines, backward=True):
+def new_edges(shape, stencil, lines, backward=True):
     """Allocate the edge planes of an image; undirected edges need no `backward` planes."""
-    step = window.forward.astype(np.int64) @ np.array(strides_of(shape))
+    step = stencil.forward.astype(np.int64) @ np.array(strides_of(shape))
     layout = lines.width, lines.rows, lines.first_node
-    return _core.Edges(*layout, window.dy, window.dx, step, backward)
+    return _core.Edges(*layout, stencil.dy, stencil.dx, step, backward)
 
 
 def _all_pairs(spec, executor):
     """Link every pair of valid pixels within the window, for the bilateral graph."""
     height, width = spec.lines.height, spec.lines.width
-    edges = new_edges(spec.image.shape, spec.window, spec.lines, backward=False)
+    edges = new_edges(spec.image.shape, spec.stencil, spec.lines, backward=False)
     bits, valid = np.zeros((height, -(-width // 64) * 64), bool), spec.image.valid
     bits[spec.lines.rows, :width] = True if valid is None else valid.reshape(-1, width)
     valid = np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
@@ -175,7 +174,7 @@ class EdgePlanes:
 
     def __init__(self, spec: GraphSpec, executor: RowExecutor, directed: bool = False) -> None:
         self.bits = choose_edges(spec, executor, directed)
-        self.shape, self.dtype, self.window = spec.image.shape, spec.image.dtype, spec.side
+        self.shape, self.dtype, self.window = spec.image.shape, spec.image.dtype, spec.window
         self.directed = directed
         self._kernel, self._row_work, self._n_jobs = spec.kernel(), spec.row_work, executor.n_jobs
         self._height = spec.lines.height

@@ -1,6 +1,7 @@
-"""The window around a pixel: offsets by distance and threshold factors, in any number of axes.
+"""The window around a pixel, and its stencil: offsets by distance and threshold factors.
 
-This is all of Algorithm 4 that depends on positions only; it is computed once per window size.
+The stencil is all of Algorithm 4 that depends on positions only; it is computed once per window
+size, in any number of axes.
 """
 
 import math
@@ -19,8 +20,8 @@ _TIE_TOLERANCE = 1e-12  # relative increase of thresholds, against rounding, if 
 
 
 @dataclass(frozen=True, eq=False)
-class Window:
-    """A window of odd sides and what Algorithm 4 precomputes for it (thesis section 3.1.2.2).
+class Stencil:
+    """The offsets of a window, and what Algorithm 4 precomputes for it (thesis section 3.1.2.2).
 
     `offsets`, (n, axes), are those of all pixels but the center, by increasing distance. `forward`
     holds those that follow the center in row-major order; the others are their negatives. `dy` and
@@ -84,8 +85,8 @@ def sides_of(window, axes):
     return window if isinstance(window, tuple) else (window,) * axes
 
 
-def window_on(shape, window, spacing):
-    """Return `Window` and `Lines` for images of a shape; `window` comes from `check_window`."""
+def stencil_on(shape, window, spacing):
+    """Return the `Stencil` of a window from `check_window`, for images of a shape."""
     if not 1e-100 < min(spacing) <= max(spacing) < 1e100:  # squares must not overflow
         raise ValueError(
             f"spacing={spacing} is too small or too large to compute with: give spacing and "
@@ -95,11 +96,11 @@ def window_on(shape, window, spacing):
     within = tuple(min(r, max(n - 1, 0)) for r, n in zip(radii, shape, strict=True))
     radii = within if any(within) else radii  # longer offsets link nothing; a window is not empty
     lines = Lines.of(shape, radii)
-    return _window(radii, spacing, lines.strides, lines.border), lines
+    return _stencil(radii, spacing, lines.strides, lines.border)
 
 
 @lru_cache(maxsize=16)
-def _window(radii, spacing, strides, border):
+def _stencil(radii, spacing, strides, border):
     sides = [np.arange(-r, r + 1) for r in radii]
     offsets = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, len(radii))
     offsets = np.delete(offsets, len(offsets) // 2, axis=0).astype(np.int32)
@@ -117,7 +118,7 @@ def _window(radii, spacing, strides, border):
     core = _core.Window(border, radii[-1], all_dy, all_dx, plane, starts, pruners)
     candidates = np.repeat(np.arange(len(offsets)), np.diff(starts))
     pair_delta, max_delta = delta[pruners, candidates], delta.max(initial=0).item()
-    return Window(radii, spacing, offsets, forward, dy, dx, pair_delta, max_delta, core)
+    return Stencil(radii, spacing, offsets, forward, dy, dx, pair_delta, max_delta, core)
 
 
 def pair_deltas(offsets, spacing):

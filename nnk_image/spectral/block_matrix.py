@@ -32,17 +32,17 @@ _BYTES_AT_ONCE = 1 << 20  # entries made before they are used, few enough to sta
 class MatrixWeights:
     """Edges and weights read from the matrix of an `ImageGraph`; same interface as `EdgePlanes`."""
 
-    def __init__(self, graph, window, dtype, executor):
+    def __init__(self, graph, stencil, dtype, executor):
         adjacency = graph.adjacency
         self._data = ready_for_c(adjacency.data, dtype)
         self._indptr, indices = (
             ready_for_c(a).view(np.uint8) for a in (adjacency.indptr, adjacency.indices)
         )
         self._wide = wide = adjacency.indices.dtype == np.int64
-        lines = Lines.of(graph.shape, window.radii)
+        lines = Lines.of(graph.shape, stencil.radii)
         radius, border = lines.radius, lines.border
-        self.bits = edges = new_edges(graph.shape, window, lines)
-        dy, dx = _all_offsets(window)
+        self.bits = edges = new_edges(graph.shape, stencil, lines)
+        dy, dx = _all_offsets(stencil)
         numbers = np.full((2 * border + 1, 2 * radius + 1), -1, np.int32)
         numbers[dy + border, dx + radius] = np.arange(len(dy))
         numbers = numbers.ravel()
@@ -78,9 +78,9 @@ class BlockMatrix:
 
     SETUP_SWEEPS = 2  # passes over all rows to set up an operator, for progress bars
 
-    def __init__(self, shape, window, dtype, weights, executor, keep=True):
+    def __init__(self, shape, stencil, dtype, weights, executor, keep=True):
         self.shape, self.dtype = shape, dtype
-        self._lines = lines = Lines.of(shape, window.radii)
+        self._lines = lines = Lines.of(shape, stencil.radii)
         self.height, self.width, self.n_lines = lines.height, lines.width, len(lines.rows)
         self.has_gaps = self.n_lines < self.height
         self.border = max(1, lines.border)
@@ -88,10 +88,10 @@ class BlockMatrix:
         self._blocks, pad_blocks = -(-self.width // lanes), -(-lines.radius // lanes)
         self._pad, self.stride = pad_blocks * lanes, (self._blocks + 2 * pad_blocks) * lanes
         self._inner = slice(self._pad, self._pad + self.width)  # the pixels of a padded row
-        self._offsets = _all_offsets(window)
+        self._offsets = _all_offsets(stencil)
         self._before = before = np.empty((self.height, self._blocks + 1, 2), np.int32)
         count = partial(_core.count_entries, weights.bits, lanes, before)
-        work = int(self.width * window.work)
+        work = int(self.width * stencil.work)
         executor.run(count, self.height, work, counts_as=self.n_lines)
         of_rows = before[:, -1] + np.array([0, _PADDING_WEIGHTS], np.int64)  # entries, weights
         in_all, self._most = of_rows.sum(axis=0), of_rows.max(axis=0)
@@ -211,6 +211,6 @@ class BlockMatrix:
         executor.run(visit, self.height, self.width, counts_as=self.n_lines)
 
 
-def _all_offsets(window):
+def _all_offsets(stencil):
     """Return row and column offsets of the window without its center, in row-major order."""
-    return tuple(np.concatenate([-o[::-1], o]) for o in (window.dy, window.dx))
+    return tuple(np.concatenate([-o[::-1], o]) for o in (stencil.dy, stencil.dx))

@@ -11,7 +11,7 @@ import numpy as np
 from nnk_image.base import memory
 from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.pruning import EdgePlanes
-from nnk_image.graph.window import window_on
+from nnk_image.graph.window import stencil_on
 from nnk_image.spectral.block_matrix import BlockMatrix, MatrixWeights
 from nnk_image.spectral.time_skewing import ORDERS_PER_BLOCK, SkewedSweeps
 
@@ -25,12 +25,12 @@ class GridRecurrence(BlockMatrix):
     def of_graph(cls, graph, dtype, executor, keep=True):
         """Set up the recurrence on an `ImageGraph`, from its planes of bits if it has them."""
         spacing = graph.spacing or (1.0,) * len(graph.shape)
-        window, _ = window_on(graph.shape, graph.window, spacing)
+        stencil = stencil_on(graph.shape, graph.window, spacing)
         dtype, edges = np.dtype(dtype), graph.edges
         has_planes = isinstance(edges, EdgePlanes) and edges.directed == graph.directed
         if not (has_planes and edges.dtype == dtype):
-            edges, keep = MatrixWeights(graph, window, dtype, executor), True
-        return cls(graph.shape, window, dtype, edges, executor, keep)
+            edges, keep = MatrixWeights(graph, stencil, dtype, executor), True
+        return cls(graph.shape, stencil, dtype, edges, executor, keep)
 
     @staticmethod
     def sweeps(order):

@@ -6,13 +6,13 @@ The tests against brute force check its geometry.
 import numpy as np
 import pytest
 
-from nnk_image.graph.window import check_window, window_on
+from nnk_image.graph.window import check_window, stencil_on
 
 
 @pytest.mark.parametrize("shape", [(500, 1), (1, 500), (500, 1, 1)])
 def test_offsets_longer_than_an_axis_are_left_out(shape):
-    window, _ = window_on(shape, 63, (1.0,) * len(shape))
-    assert len(window.offsets) == 62
+    stencil = stencil_on(shape, 63, (1.0,) * len(shape))
+    assert len(stencil.offsets) == 62
 
 
 @pytest.mark.parametrize("size", [3, np.int64(11), np.uint8(63)])
