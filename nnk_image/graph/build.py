@@ -123,11 +123,12 @@ def image_graph(
     (8, 20, 20)
     """
     check_choice("weights", weights, ("kernel", "nnk"))
-    given = {"channel_axis": channel_axis, "mask": mask, "spacing": spacing}
+    given: dict[str, Any] = {"channel_axis": channel_axis, "mask": mask, "spacing": spacing}
+    given["directed"] = bool(directed) or weights == "nnk"  # exact weights are those of each end
     with RowExecutor(n_jobs) as executor:
         spec = GraphSpec(image, window, sigma_d, sigma_f, **given)
         _warn_of_other_units(spec)
-        graph = build_graph(spec, executor, directed=bool(directed) or weights == "nnk")
+        graph = build_graph(spec, executor)
     if weights == "kernel":
         return graph
     return _nnk_weighted(graph, spec.image.pixels, bool(directed), n_jobs)
@@ -242,16 +243,16 @@ def _warn_of_other_units(spec: GraphSpec) -> None:
         )
 
 
-def build_graph(spec: GraphSpec, executor: RowExecutor, directed: bool = False) -> ImageGraph:
+def build_graph(spec: GraphSpec, executor: RowExecutor) -> ImageGraph:
     """Choose the edges of the graph that `spec` describes; its matrix is made when first used."""
     return ImageGraph(
-        EdgePlanes(spec, executor, directed),
+        EdgePlanes(spec, executor),
         spec.image.shape,
         spec.kind,
         spec.window,
         spec.sigma_d,
         spec.sigma_f,
-        directed,
+        spec.directed,
         spec.image.valid,
         spec.spacing,
     )

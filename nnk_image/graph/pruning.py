@@ -1,7 +1,8 @@
 """Algorithm 4: which pixels of the window are neighbors.
 
 A `GraphSpec` holds the image and the parameters of a graph, checked and laid out for the C core.
-`EdgePlanes` prunes the window of every pixel; the edges are bits, one plane per offset.
+`choose_edges` prunes the window of every pixel; the edges are bits, one plane per offset.
+`EdgePlanes` are these edges and the kernel that weighs them.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class GraphSpec:
     """Which graph to build: arguments checked, defaults filled in, features laid out for C.
 
     Arguments are as for `image_graph`; `channel_axis` and `mask` are part of an `Image` already.
-    `kind` is 'nnk' or 'bilateral'.
+    `kind` is 'nnk' or 'bilateral'; if `directed`, edges are those that each pixel chose, else their
+    union.
 
     Attributes
     ----------
@@ -60,10 +62,11 @@ class GraphSpec:
         channel_axis=None,
         mask=None,
         kind="nnk",
+        directed=False,
         spacing=None,
     ):
         # Cheap checks come first; memory is checked before anything is copied.
-        self.kind = kind
+        self.kind, self.directed = kind, directed
         shape = spatial_shape(image, channel_axis, spacing is not None)
         default = DEFAULT_WINDOW[len(shape)]
         self.window = check_window(default if window is None else window, len(shape))
@@ -133,16 +136,17 @@ def _require_memory(image, channel_axis, n_offsets, kind):
     require_per_pixel(image, channel_axis, bytes_of, f"the {kind} graph")
 
 
-def choose_edges(spec, executor, directed=False):
+def choose_edges(spec, executor):
     """Choose which pairs of pixels the graph links; returns planes of bits (`_core.Edges`)."""
     if spec.kind == "bilateral":
         return _all_pairs(spec, executor)
     edges = new_edges(spec.image.shape, spec.stencil, spec.lines)
     thresholds = spec.thresholds(spec.stencil.pair_delta)
     prune = partial(_core.prune, edges, spec.stencil.core, spec.planes, thresholds)
-    for sweep in (prune,) if directed else (prune, partial(_core.symmetrise, edges)):
+    sweeps = (prune,) if spec.directed else (prune, partial(_core.symmetrise, edges))
+    for sweep in sweeps:
         executor.run(sweep, spec.lines.height, spec.row_work, counts_as=len(spec.lines.rows))
-    if not directed:
+    if not spec.directed:
         edges.release_backward()
     return edges
 
@@ -169,13 +173,12 @@ class EdgePlanes:
     """Edges as planes of bits, one per offset of the window, and the kernel that weighs them.
 
     The executor runs the choice of the edges; the matrix is written later, with the same `n_jobs`.
-    `directed` keeps the edges that each pixel chose instead of their union.
     """
 
-    def __init__(self, spec: GraphSpec, executor: RowExecutor, directed: bool = False) -> None:
-        self.bits = choose_edges(spec, executor, directed)
+    def __init__(self, spec: GraphSpec, executor: RowExecutor) -> None:
+        self.bits = choose_edges(spec, executor)
         self.shape, self.dtype, self.window = spec.image.shape, spec.image.dtype, spec.window
-        self.directed = directed
+        self.directed = spec.directed
         self._kernel, self._row_work, self._n_jobs = spec.kernel(), spec.row_work, executor.n_jobs
         self._height = spec.lines.height
 
