@@ -65,6 +65,8 @@ class ImageGraph:
                 f"these edges are of an image of shape {edges.shape} and window {edges.window}, "
                 f"not {self.shape} and {self.window}; build the graph anew"
             )
+        elif edges.directed and not self.directed:
+            raise ValueError("these edges are directed; build the graph anew with directed=False")
 
     @property
     def adjacency(self) -> csr_array:

@@ -27,8 +27,7 @@ class GridRecurrence(BlockMatrix):
         spacing = graph.spacing or (1.0,) * len(graph.shape)
         stencil = stencil_on(graph.shape, graph.window, spacing)
         dtype, edges = np.dtype(dtype), graph.edges
-        has_planes = isinstance(edges, EdgePlanes) and edges.directed == graph.directed
-        if not (has_planes and edges.dtype == dtype):
+        if not (isinstance(edges, EdgePlanes) and edges.dtype == dtype):
             edges, keep = MatrixWeights(graph, stencil, dtype, executor), True
         return cls(graph.shape, stencil, dtype, edges, executor, keep)
 

@@ -196,6 +196,11 @@ def test_parts_that_contradict_each_other_are_refused(changed, says):
         replace(GRAPHS["nnk"], **changed)
 
 
+def test_directed_edges_make_no_undirected_graph():
+    with pytest.raises(ValueError, match="these edges are directed; build"):
+        replace(GRAPHS["directed"], directed=False)
+
+
 class Trap:
     """An object that runs code when it is unpickled."""
 
