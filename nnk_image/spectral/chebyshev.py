@@ -2,7 +2,7 @@
 
 `GridRecurrence` is for graphs on the pixel grid, `CsrRecurrence` for any other graph. Both have the
 `shape` and `dtype` of a signal, the `degrees` in that shape, and the methods of `CsrRecurrence`:
-`analyze` applies Chebyshev series of L on [0, lambda_max], `synthesize` is its adjoint if L is
+`analyze` applies Chebyshev series of L on [0, bound], `synthesize` is its adjoint if L is
 symmetric.
 """
 
@@ -36,7 +36,7 @@ class GridRecurrence(BlockMatrix):
         """Return how many passes over all rows `analyze` counts as, for progress bars."""
         return -(-order // ORDERS_PER_BLOCK)
 
-    def analyze(self, signal, coefficients, lambda_max, executor):
+    def analyze(self, signal, coefficients, bound, executor):
         """Apply all Chebyshev series to one signal: (n_bands, *shape)."""
         n_bands, order = len(coefficients), coefficients.shape[1] - 1
         n_images = n_bands + (3 if order > ORDERS_PER_BLOCK else 1)
@@ -50,17 +50,17 @@ class GridRecurrence(BlockMatrix):
         for k, c in enumerate(parts):
             rows = n_rows * (k + 1) // len(parts) - n_rows * k // len(parts)
             goes_on = k + 1 < len(parts)
-            sweeps.run(4 / lambda_max, 2.0, result, c, start, False, goes_on, rows)
+            sweeps.run(4 / bound, 2.0, result, c, start, False, goes_on, rows)
             start = _ABSENT
         return result
 
-    def synthesize(self, bands, coefficients, lambda_max, executor):
+    def synthesize(self, bands, coefficients, bound, executor):
         """Apply each series to its band and add up the results, by Clenshaw's recurrence."""
         order = coefficients.shape[1] - 1
         sweeps = SkewedSweeps(self, self.zeros(), self.zeros(), order, executor)
         for c in sweeps.split(coefficients[:, :0:-1]):  # from the last order down to 1
-            sweeps.run(4 / lambda_max, 2.0, bands, c, _ABSENT, True)
-        sweeps.run(2 / lambda_max, 1.0, bands, coefficients[:, :1], _ABSENT, True)
+            sweeps.run(4 / bound, 2.0, bands, c, _ABSENT, True)
+        sweeps.run(2 / bound, 1.0, bands, coefficients[:, :1], _ABSENT, True)
         return np.ascontiguousarray(self.inside(sweeps.last))
 
 
@@ -82,13 +82,13 @@ class CsrRecurrence:
         """Set ``L = diag(diagonal) - diag(row_scale) W``; a `row_scale` of None stands for 1."""
         self._diagonal, self._row_scale = diagonal, row_scale
 
-    def analyze(self, signal, coefficients, lambda_max, executor):
+    def analyze(self, signal, coefficients, bound, executor):
         """Apply all Chebyshev series to one signal: (n_bands, N)."""
         first, *others = coefficients.astype(self.dtype).T
         result = np.multiply.outer(first, signal)
         older, old = None, signal
         for c in others:
-            new = self._shifted(old, lambda_max)
+            new = self._shifted(old, bound)
             if older is not None:
                 new = 2 * new - older
             for band, weight in zip(result, c, strict=True):
@@ -96,21 +96,21 @@ class CsrRecurrence:
             older, old = old, new
         return result
 
-    def synthesize(self, bands, coefficients, lambda_max, executor):
+    def synthesize(self, bands, coefficients, bound, executor):
         """Apply each series to its band and add up the results, by Clenshaw's recurrence."""
         first, *others = coefficients.astype(self.dtype).T
         older = old = np.zeros(self.shape, self.dtype)
         for c in others[::-1]:
-            new = 2 * self._shifted(old, lambda_max) - older
+            new = 2 * self._shifted(old, bound) - older
             older, old = old, _plus_weighted(new, c, bands)
-        return _plus_weighted(self._shifted(old, lambda_max) - older, first, bands)
+        return _plus_weighted(self._shifted(old, bound) - older, first, bands)
 
-    def _shifted(self, x, lambda_max):
-        """Return ``((2 / lambda_max) L - I) x``."""
+    def _shifted(self, x, bound):
+        """Return ``((2 / bound) L - I) x``."""
         product = self._adjacency @ x
         if self._row_scale is not None:
             product *= self._row_scale
-        return self.dtype.type(2 / lambda_max) * (self._diagonal * x - product) - x
+        return self.dtype.type(2 / bound) * (self._diagonal * x - product) - x
 
 
 def _plus_weighted(total, weights, bands):

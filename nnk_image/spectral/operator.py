@@ -1,7 +1,7 @@
 """Polynomials of a Laplacian applied to signals.
 
 A `LaplacianOperator` is one Laplacian of a graph.  Filters, wavelets and denoising are polynomials
-of it, ``p_s(L) = sum_k c[s, k] T_k((2 / lambda_max) L - I)``, with Chebyshev coefficients c in
+of it, ``p_s(L) = sum_k c[s, k] T_k((2 / bound) L - I)``, with Chebyshev coefficients c in
 numpy's convention, evaluated by the recurrence of `chebyshev.py`. Its eigenvalues have guaranteed
 upper bounds; the largest one can be estimated as well.
 """
@@ -74,19 +74,19 @@ class LaplacianOperator:
         recurrence = recurrence_of(checked, dtype or checked.dtype, executor)
         return cls(recurrence, kind, executor, tau, shift=shift_of(checked))
 
-    def analyze(self, signal, coefficients, lambda_max, executor):
+    def analyze(self, signal, coefficients, bound, executor):
         """Apply all polynomials of a bank to one signal: (n_bands, *shape).
 
-        `coefficients` are (n_bands, order + 1). The spectrum must lie in [0, lambda_max].
+        `coefficients` are (n_bands, order + 1). The spectrum must lie in [0, bound].
         """
         signal = self._to_random_walk(signal)
-        result = self._recurrence.analyze(signal, _ready(coefficients), lambda_max, executor)
+        result = self._recurrence.analyze(signal, _ready(coefficients), bound, executor)
         return self._from_random_walk(result)
 
-    def synthesize(self, bands, coefficients, lambda_max, executor):
+    def synthesize(self, bands, coefficients, bound, executor):
         """Apply the adjoint of `analyze`: ``sum_s p_s(L) bands[s]``."""
         bands = np.ascontiguousarray(self._to_random_walk(bands))
-        result = self._recurrence.synthesize(bands, _ready(coefficients), lambda_max, executor)
+        result = self._recurrence.synthesize(bands, _ready(coefficients), bound, executor)
         return self._from_random_walk(result)
 
     def largest_eigenvalue(self, executor):

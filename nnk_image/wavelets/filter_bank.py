@@ -163,8 +163,8 @@ def inverse_coefficients(coefficients, dtype=np.float64):
     )
 
 
-def frame_bounds(evaluate, lmax):
-    """Return the smallest and the largest ``sum_s g_s(x)^2`` on a fine grid in [0, lmax]."""
-    points = np.concatenate([np.linspace(0, lmax, 4001), np.geomspace(lmax * 1e-6, lmax, 2001)])
+def frame_bounds(evaluate, bound):
+    """Return the smallest and the largest ``sum_s g_s(x)^2`` on a fine grid in [0, bound]."""
+    points = np.concatenate([np.linspace(0, bound, 4001), np.geomspace(bound * 1e-6, bound, 2001)])
     power = (np.asarray(evaluate(points)) ** 2).sum(axis=0)
     return float(power.min()), float(power.max())

@@ -103,10 +103,10 @@ def spectrum(matrix, kind):
     return values, vectors / root[:, None], vectors.T * root
 
 
-def polynomials(matrix, coefficients, lambda_max):
+def polynomials(matrix, coefficients, bound):
     """Return dense p_s(L), by the recurrence on the Laplacian itself."""
     identity = np.eye(len(matrix))
-    shifted = 2 / lambda_max * matrix - identity
+    shifted = 2 / bound * matrix - identity
     terms = [identity, shifted]
     for _ in range(2, coefficients.shape[1]):
         terms.append(2 * shifted @ terms[-1] - terms[-2])

@@ -42,13 +42,13 @@ def both_layouts(graph, kind, dtype=np.float64):
             yield LaplacianOperator.of_graph(layout, kind, dtype, executor)
 
 
-def run(operator, method, values, coefficients, n_jobs=1, lambda_max=None):
+def run(operator, method, values, coefficients, n_jobs=1, bound=None):
     """Run `analyze` or `synthesize` on flat signals, and return flat results."""
     lead = (len(coefficients),) if method == "synthesize" else ()
     values = values.astype(operator.dtype).reshape(*lead, *operator.shape)
-    lambda_max = lambda_max or operator.bound
+    bound = bound or operator.bound
     with RowExecutor(n_jobs) as executor:
-        result = getattr(operator, method)(values, coefficients, lambda_max, executor)
+        result = getattr(operator, method)(values, coefficients, bound, executor)
     lead = (len(coefficients),) if method == "analyze" else ()
     assert result.shape == (*lead, *operator.shape)
     assert result.dtype == operator.dtype
