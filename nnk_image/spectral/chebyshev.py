@@ -15,8 +15,6 @@ from nnk_image.graph.window import stencil_on
 from nnk_image.spectral.block_matrix import BlockMatrix, MatrixWeights
 from nnk_image.spectral.time_skewing import ORDERS_PER_BLOCK, SkewedSweeps
 
-_ABSENT = np.empty(0)  # stands for no `start` in the C core
-
 
 class GridRecurrence(BlockMatrix):
     """The recurrence on the pixel grid, with the adjacency in SIMD blocks."""
@@ -45,13 +43,16 @@ class GridRecurrence(BlockMatrix):
         result = np.empty((n_bands, *self.shape), self.dtype)
         older = np.empty((0, self.stride), self.dtype)
         sweeps = SkewedSweeps(self, older, self.padded(signal), order, executor)
-        start = np.ascontiguousarray(coefficients[:, 0])
         parts, n_rows = sweeps.split(coefficients[:, 1:]), self.sweeps(order) * self.n_lines
-        for k, c in enumerate(parts):
-            rows = n_rows * (k + 1) // len(parts) - n_rows * k // len(parts)
-            goes_on = k + 1 < len(parts)
-            sweeps.run(4 / bound, 2.0, result, c, start, False, goes_on, rows)
-            start = _ABSENT
+        for k, part in enumerate(parts):
+            sweeps.run(
+                result,
+                part,
+                scale=4 / bound,
+                start=None if k else coefficients[:, 0],
+                goes_on=k + 1 < len(parts),
+                n_rows=n_rows * (k + 1) // len(parts) - n_rows * k // len(parts),
+            )
         return result
 
     def synthesize(self, bands, coefficients, bound, executor):
@@ -59,8 +60,8 @@ class GridRecurrence(BlockMatrix):
         order = coefficients.shape[1] - 1
         sweeps = SkewedSweeps(self, self.zeros(), self.zeros(), order, executor)
         for c in sweeps.split(coefficients[:, :0:-1]):  # from the last order down to 1
-            sweeps.run(4 / bound, 2.0, bands, c, _ABSENT, True)
-        sweeps.run(2 / bound, 1.0, bands, coefficients[:, :1], _ABSENT, True)
+            sweeps.run(bands, c, scale=4 / bound, clenshaw=True)
+        sweeps.run(bands, coefficients[:, :1], scale=2 / bound, shift=1.0, clenshaw=True)
         return np.ascontiguousarray(self.inside(sweeps.last))
 
 

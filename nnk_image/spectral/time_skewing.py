@@ -75,15 +75,29 @@ class SkewedSweeps:
         n_blocks = -(-coefficients.shape[1] // self._most_orders)
         return np.array_split(coefficients, n_blocks, axis=1)
 
-    def run(self, scale, shift, images, coefficients, start, clenshaw, goes_on=True, n_rows=0):
-        """Compute a block of orders; the arguments are those of `_core.ChebyshevSweep`.
+    def run(
+        self,
+        bands,
+        coefficients,
+        *,
+        scale,
+        shift=2.0,
+        start=None,
+        clenshaw=False,
+        goes_on=True,
+        n_rows=0,
+    ):
+        """Compute a block of orders, ``T_k = scale L T_{k-1} - shift T_{k-1} - T_{k-2}``.
 
-        It counts as `n_rows` rows of progress. The last two orders are stored only if the
-        recurrence `goes_on`, that is, another block follows.
+        The orders times `coefficients` (n_bands, orders) are added to the bands, which are first
+        set to order 0 times `start`, if that is given. With `clenshaw`, the bands times the
+        coefficients are added to the orders instead. The block counts as `n_rows` rows of progress.
+        Its last two orders are stored only if the recurrence `goes_on`: another block follows.
         """
         coefficients = np.ascontiguousarray(coefficients)
+        start = np.ascontiguousarray([] if start is None else start)
         in_turn = self._older, self.last, self._new_image(goes_on), self._new_image(goes_on)
-        tiles = self._tiles(scale, shift, *in_turn, images, coefficients, start, clenshaw)
+        tiles = self._tiles(scale, shift, *in_turn, bands, coefficients, start, clenshaw)
         stages = 1 + self._matrix.height * self._matrix.width // _PIXELS_PER_STAGE
         ends = [np.linspace(t.sweep.head, t.sweep.end, stages + 1).astype(int) for t in tiles]
         done = 0
