@@ -49,7 +49,7 @@ def denoise(image, noise, options, executor):
     guide, spacing = options.guide, options.spacing
     tau = _tau(tuple(min(n, _NOISE_SIDE) for n in image.shape), spacing, image.channels)
     if guide is not None:
-        operator = LaplacianOperator.of_graph(guide, LAPLACIAN, image.dtype, executor, tau)
+        operator = LaplacianOperator.of_graph(guide, LAPLACIAN, executor, tau, image.dtype)
         return _low_pass(operator, image.pixels, executor)
     graph = _graph(image, noise.opponent, spacing, executor)
     recurrence = GridRecurrence.of_graph(graph, image.dtype, executor, keep=False)

@@ -62,7 +62,7 @@ class TorchGraph:
         check_choice("laplacian", laplacian, ("combinatorial", "normalized"))
         self._graph, self._n_jobs = graph, n_jobs
         with RowExecutor(n_jobs) as executor:
-            self._operator = LaplacianOperator.of_graph(graph, laplacian, None, executor)
+            self._operator = LaplacianOperator.of_graph(graph, laplacian, executor)
         self._dtype = getattr(torch, self._operator.dtype.name)
         self.shape, self.bound = self._operator.shape, self._operator.bound
 

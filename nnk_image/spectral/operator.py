@@ -63,8 +63,8 @@ class LaplacianOperator:
         recurrence.set_laplacian(diagonal, None if divisor is None else 1 / divisor)
 
     @classmethod
-    def of_graph(cls, graph, kind, dtype, executor, tau=None):
-        """Set up the Laplacian of any graph; `dtype` None means the type of the weights."""
+    def of_graph(cls, graph, kind, executor, tau=None, dtype=None):
+        """Set up the Laplacian of any graph, by default in the type of its weights."""
         check_choice("laplacian", kind, KINDS)
         if tau is not None:
             tau = check_number("tau", tau, "regularization, in units of the degrees")

@@ -132,7 +132,7 @@ class SpectralGraphWavelets:
         if laplacian is None:
             laplacian = getattr(graph, "lap_type", "combinatorial")
         with RowExecutor(n_jobs) as executor:
-            operator = LaplacianOperator.of_graph(graph, laplacian, None, executor, tau)
+            operator = LaplacianOperator.of_graph(graph, laplacian, executor, tau)
             self.laplacian, self.shape, self.dtype = operator.kind, operator.shape, operator.dtype
             self._operator = operator
             of = getattr(filters, "G", None)  # the graph of a PyGSP filter, maybe another one

@@ -34,7 +34,7 @@ def star(leaves, weight=1.0):
 
 def bound_of(graph, kind, n_jobs=1):
     with RowExecutor(n_jobs) as executor:
-        return LaplacianOperator.of_graph(graph, kind, graph.dtype, executor).bound
+        return LaplacianOperator.of_graph(graph, kind, executor).bound
 
 
 # --- matrices ----------------------------------------------------------------------------

@@ -73,7 +73,9 @@ def test_every_width_window_and_order(width, window, order, kind):
 def test_any_sparse_graph(matrix, kind, order):
     """Errors are measured in the inner product in which the Laplacian is self-adjoint."""
     with RowExecutor() as executor:
-        operator = LaplacianOperator.of_graph(sp.csr_array(matrix), kind, np.float64, executor)
+        operator = LaplacianOperator.of_graph(
+            sp.csr_array(matrix), kind, executor, dtype=np.float64
+        )
     coefficients = random_bank(2, order)
     values, right, left = dense.spectrum(matrix, kind)
     root = np.sqrt(dense.node_weights(matrix, kind))
@@ -143,7 +145,7 @@ def test_planes_make_the_same_operator_as_the_matrix(masked, shape, dtype):
     signal = np.random.default_rng(9).random(shape[:2]).astype(graph.dtype)
     with RowExecutor() as executor:
         for kind in KINDS:
-            ours, other = (LaplacianOperator.of_graph(g, kind, graph.dtype, executor) for g in both)
+            ours, other = (LaplacianOperator.of_graph(g, kind, executor) for g in both)
             assert ours.bound == other.bound
             given = signal, random_bank(2, 9), ours.bound, executor
             np.testing.assert_array_equal(ours.analyze(*given), other.analyze(*given))

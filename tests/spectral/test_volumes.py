@@ -47,7 +47,7 @@ def test_polynomials_match_the_dense_matrix(shape, window, kind, masked):
     signals = np.random.default_rng(2).standard_normal((3, volume.size))
     with RowExecutor() as executor:
         operators = [
-            LaplacianOperator.of_graph(stored(graph), kind, np.float64, executor),
+            LaplacianOperator.of_graph(stored(graph), kind, executor, dtype=np.float64),
             *both_layouts(graph, kind),
         ]
     bound = operators[0].bound

@@ -39,7 +39,7 @@ def both_layouts(graph, kind, dtype=np.float64):
     """Yield the operator on the pixel grid, and the one on the CSR matrix."""
     with RowExecutor() as executor:
         for layout in (graph, graph.adjacency):
-            yield LaplacianOperator.of_graph(layout, kind, dtype, executor)
+            yield LaplacianOperator.of_graph(layout, kind, executor, dtype=dtype)
 
 
 def run(operator, method, values, coefficients, n_jobs=1, bound=None):
