@@ -12,8 +12,15 @@ from nnk_image.base.checks import plain_array, warn
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import degrees
-from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
-from nnk_image.solvers.problem import Graph, Problem, adjacency_of, check_known, known_channels
+from nnk_image.graph.pixel_graph import check_undirected
+from nnk_image.solvers.problem import (
+    CheckedGraph,
+    Graph,
+    Problem,
+    adjacency_of,
+    check_known,
+    known_channels,
+)
 from nnk_image.solvers.quadratic import QuadraticSystem
 
 _LARGEST_ERROR = 1e-6  # of the last column in `harmonic`, which is 1 if exact
@@ -69,13 +76,13 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
     >>> interpolate(line, [0, np.nan, np.nan, np.nan, 8], [True, False, False, False, True])
     array([0., 2., 4., 6., 8.])
     """
-    adjacency = check_graph(graph)
-    fixed = check_known(known, graph, adjacency.shape[0])
+    graph = check_undirected(graph)
+    fixed = check_known(known, graph)
     given = known_channels("values", plain_array(values), fixed, graph)
     given = given.T.astype(np.float64, order="C")
     scale = np.abs(given).max() or 1.0
     given /= scale  # so that squares neither overflow nor underflow
-    found, reached = harmonic(graph, adjacency, fixed, given)
+    found, reached = harmonic(graph, fixed, given)
     if not reached.all():
         found[~reached] = given[fixed].mean(axis=0)
         warn(
@@ -86,23 +93,17 @@ def interpolate(graph: Graph, values: npt.ArrayLike, known: npt.ArrayLike) -> Ar
     return (scale * found).reshape(np.shape(values))
 
 
-def check_graph(graph: Graph) -> csr_array:
-    """Return a copy of the adjacency of an undirected graph as canonical float64 CSR."""
-    return adjacency_of(check_undirected(graph)).astype(np.float64)
-
-
-def harmonic(graph: Graph, adjacency: csr_array, known: Array, given: Array) -> tuple[Array, Array]:
+def harmonic(graph: CheckedGraph, known: Array, given: Array) -> tuple[Array, Array]:
     """Return `given` at the known nodes and the mean over the neighbors elsewhere, (N, C).
 
-    `adjacency` is that of the graph, from `check_graph`. Also returns which nodes are linked to a
-    known one, (N,); at the others, values are 0.
+    Also returns which nodes are linked to a known one, (N,); at the others, values are 0.
     """
+    adjacency = adjacency_of(graph).astype(np.float64)
     component = connected_components(adjacency, directed=False)[1]
     linked = np.isin(component, component[known])
     given = np.column_stack([given, known])  # the last function is 1 everywhere, but for rounding
     if len(known) > _DIRECT:
-        operand = graph if isinstance(graph, ImageGraph) else adjacency
-        found = _iterated(operand, known, given)
+        found = _iterated(graph, known, given)
         if found is not None and (np.abs(found[linked, -1] - 1) <= _LARGEST_ERROR).all():
             return np.where(linked[:, None], found[:, :-1], 0), linked
     found = _eliminated(adjacency, known, linked, given)
@@ -144,10 +145,12 @@ def _solve(part: csr_array, right: Array, leak: float) -> Array:
     return np.where(np.isfinite(found), found, 0.0)
 
 
-def _iterated(graph: ImageGraph | csr_array, known: Array, given: Array) -> Array | None:
+def _iterated(graph: CheckedGraph, known: Array, given: Array) -> Array | None:
     """Return the values by conjugate gradients, or None if they do not converge in time."""
     columns = given.T.copy()
-    problem = Problem(graph, columns, known, 0.0, _TOL, _STEPS, list(columns), columns.shape)
+    problem = Problem(
+        graph=graph, values=columns, known=known, strength=0.0, tol=_TOL, max_iterations=_STEPS
+    )
     found = []
     with RowExecutor() as executor:
         system = QuadraticSystem(problem, executor)

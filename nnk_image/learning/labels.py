@@ -8,10 +8,11 @@ import numpy.typing as npt
 from nnk_image.base.checks import check_choice, check_count, plain_array, warn
 from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
-from nnk_image.learning.harmonic import check_graph, harmonic
+from nnk_image.graph.pixel_graph import check_undirected
+from nnk_image.learning.harmonic import harmonic
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
-from nnk_image.solvers.problem import Graph, node_values
+from nnk_image.solvers.problem import CheckedGraph, Graph, adjacency_of, node_values
 
 
 def label_propagation(
@@ -71,8 +72,8 @@ def label_propagation(
     array([0, 0, 0, 7, 7, 7])
     """
     check_choice("laplacian", laplacian, ("combinatorial", "normalized"))
-    adjacency = check_graph(graph)
-    labels = _check_labels(labels, graph, adjacency.shape[0])
+    graph = check_undirected(graph)
+    labels = _check_labels(labels, graph)
     shape, labels = labels.shape, labels.ravel()
     known = labels != -1
     if known.all():
@@ -82,9 +83,9 @@ def label_propagation(
     given[np.flatnonzero(known), own] = 1
     if laplacian == "normalized":
         # The normalized problem is the combinatorial one for D^-1/2 y.
-        degree = degrees(adjacency)[known, None]
+        degree = degrees(adjacency_of(graph).astype(np.float64))[known, None]
         given[known] /= np.sqrt(np.where(degree > 0, degree, 1))
-    scores = np.maximum(harmonic(graph, adjacency, known, given)[0], 0)
+    scores = np.maximum(harmonic(graph, known, given)[0], 0)
     scores[known] = given[known] > 0
     total = scores.sum(axis=1)
     reached = total > 0
@@ -96,8 +97,8 @@ def label_propagation(
     return (result, scores.reshape(*shape, -1)) if return_scores else result
 
 
-def _check_labels(labels: npt.ArrayLike, graph: Graph, n: int) -> Array:
-    """Return labels of n nodes, whole numbers or -1 (unknown), not all unknown."""
+def _check_labels(labels: npt.ArrayLike, graph: CheckedGraph) -> Array:
+    """Return labels of all nodes, whole numbers or -1 (unknown), not all unknown."""
     array = plain_array(labels)
     whole = array.dtype.kind == "f" and (np.isfinite(array) & (array == np.rint(array))).all()
     if array.dtype.kind not in "iu" and not whole:
@@ -106,7 +107,7 @@ def _check_labels(labels: npt.ArrayLike, graph: Graph, n: int) -> Array:
             "classes, labels = np.unique(names, return_inverse=True), and set the unknown ones to "
             "-1 afterwards"
         )
-    node_values("labels", array, graph, n, channels=False)
+    node_values("labels", array, graph, channels=False)
     if array.size and array.min() < -1:
         raise ValueError(f"labels must be -1 (unknown) or not negative, got {array.min()}")
     if not (array != -1).any():

@@ -19,6 +19,7 @@ from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
 
 Graph: TypeAlias = Any  # ImageGraph, or what `check_adjacency` takes
+CheckedGraph: TypeAlias = ImageGraph | csr_array  # what `check_undirected` returns
 
 Solution: TypeAlias = tuple[Array, int, float, Array]
 """Of a channel: its signal, the number of iterations, the error, and the state of the solver."""
@@ -49,24 +50,25 @@ class SolverInfo:
     state: list[Array] = field(repr=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Problem:
     """Checked arguments of a solver.
 
     `values` are (C, N), of the float32 or float64 in which all is computed, and 0 where unknown;
     `start` holds for each channel the `SolverInfo.state` given, if `continued`, or a signal (N,).
     Both are divided by `scale`, a power of 2, so that squares neither overflow nor underflow.
-    `shape` is that of the signal given, and `dtype` that of the result.
+    `shape` is that of the signal given, and `dtype` that of the result. The arguments with defaults
+    are for the method `solve` only.
     """
 
-    graph: ImageGraph | csr_array
+    graph: CheckedGraph
     values: Array
     known: Array
     strength: float
     tol: float
     max_iterations: int
-    start: list[Array]
-    shape: tuple[int, ...]
+    start: list[Array] = field(default_factory=list)
+    shape: tuple[int, ...] = ()
     scale: float = 1.0
     dtype: npt.DTypeLike = float
     continued: bool = False
@@ -153,72 +155,89 @@ def check_problem(
     tol = check_number("tol", tol, "the relative error at which iterations stop")
     max_iterations = check_count("max_iterations", max_iterations)
     graph = check_undirected(graph)
-    n = graph.n_nodes if isinstance(graph, ImageGraph) else graph.shape[0]
     signal = plain_array(signal)
     if known is None and strength == 0:
         raise ValueError(
             "strength=0 keeps known values, and all are known: give a positive strength, or known"
         )
-    mask = np.ones(n, bool) if known is None else check_known(known, graph, n)
-    reached = _reached(graph, mask, tol)
-    if not reached.all():
-        warn(
-            f"{int((~reached).sum())} of {n} nodes, the first {int(np.argmin(reached))}, are not "
-            f"linked to any known one, or only by weights below tol={tol:g} of those of their "
-            "other links: without links they keep start, by default the mean of the known values; "
-            "for weak links use learning.interpolate",
-        )
+    mask = np.ones(n_nodes_of(graph), bool) if known is None else check_known(known, graph)
+    _warn_of_unreached(graph, mask, tol)
     dtype = working_dtype(signal.dtype)
     # In float32, weights of weak links in a float64 graph would underflow.
     arithmetic = np.promote_types(dtype, graph.dtype)
     values = known_channels("signal", signal, mask, graph).astype(arithmetic, order="C")
     scale = 2.0 ** (int(np.frexp(abs(values).max())[1]) - 1)
     values /= scale
-    continued = isinstance(start, SolverInfo)
+    return Problem(
+        graph=graph,
+        values=values,
+        known=mask,
+        strength=strength,
+        tol=tol,
+        max_iterations=max_iterations,
+        start=_check_start(start, values, mask, scale, graph),
+        shape=signal.shape,
+        scale=scale,
+        dtype=dtype,
+        continued=isinstance(start, SolverInfo),
+    )
+
+
+def _check_start(
+    start: Any, values: Array, known: Array, scale: float, graph: CheckedGraph
+) -> list[Array]:
+    """Return what a solver begins with for each channel: a signal (N,), or its earlier state."""
     if start is None:
-        middle = values.sum(axis=1, keepdims=True) / mask.sum(dtype=values.dtype)
-        states = list(np.where(mask, values, middle))
-    elif continued:
+        mean = values.sum(axis=1, keepdims=True) / known.sum(dtype=values.dtype)
+        return list(np.where(known, values, mean))
+    if isinstance(start, SolverInfo):
         states = start.state
         if not all(np.isfinite(state).all() for state in states):
             raise ValueError("start is a SolverInfo whose state is not finite; give another start")
     else:
-        states = list(node_values("start", plain_array(start), graph, n).T)
+        states = list(node_values("start", plain_array(start), graph).T)
         if not np.isfinite(states).all():
             node = int(np.argmin(np.isfinite(states).all(axis=0)))
             raise ValueError(f"start must be finite at all nodes; it is not at node {node}")
-    if start is not None:
-        states = [(state / scale).astype(values.dtype, order="C") for state in states]
     if len(states) != len(values):
         same = f"must have as many channels as the signal, {len(values)}"
         raise ValueError(f"start {same}, not {len(states)}")
-    return Problem(
-        *(graph, values, mask, strength, tol, max_iterations),
-        *(states, signal.shape, scale, dtype, continued),
-    )
+    return [(state / scale).astype(values.dtype, order="C") for state in states]
 
 
-def adjacency_of(graph: ImageGraph | csr_array) -> csr_array:
-    """Return the adjacency of a graph that `check_undirected` returned."""
-    return graph.adjacency if isinstance(graph, ImageGraph) else graph
-
-
-def _reached(graph: ImageGraph | csr_array, known: Array, tol: float) -> Array:
-    """Return which nodes reach a known one by weights above `tol` times an end's degree."""
+def _warn_of_unreached(graph: CheckedGraph, known: Array, tol: float) -> None:
+    """Warn of nodes that reach no known one by weights above `tol` times an end's degree."""
     if known.all():
-        return known
+        return
     edges = adjacency_of(graph).tocoo()
     degree = degrees(edges)
     strong = edges.data > tol * np.minimum(degree[edges.row], degree[edges.col])
     ends = edges.row[strong], edges.col[strong]
     paths = csr_array((edges.data[strong], ends), edges.shape)
     _, part = connected_components(paths, directed=False)
-    return np.isin(part, part[known])
+    reached = np.isin(part, part[known])
+    if not reached.all():
+        warn(
+            f"{int((~reached).sum())} of {len(known)} nodes, the first {int(np.argmin(reached))}, "
+            f"are not linked to any known one, or only by weights below tol={tol:g} of those of "
+            "their other links: without links they keep start, by default the mean of the known "
+            "values; for weak links use learning.interpolate",
+        )
 
 
-def known_channels(name: str, signal: Array, known: Array, graph: Graph) -> Array:
+def n_nodes_of(graph: CheckedGraph) -> int:
+    """Return the number of nodes of a graph that `check_undirected` returned."""
+    return graph.n_nodes if isinstance(graph, ImageGraph) else int(graph.shape[0])
+
+
+def adjacency_of(graph: CheckedGraph) -> csr_array:
+    """Return the adjacency of a graph that `check_undirected` returned."""
+    return graph.adjacency if isinstance(graph, ImageGraph) else graph
+
+
+def known_channels(name: str, signal: Array, known: Array, graph: CheckedGraph) -> Array:
     """Return a signal as (C, N), which is 0 where it is not known, and must be finite elsewhere."""
-    values = np.where(known, node_values(name, signal, graph, len(known)).T, 0)
+    values = np.where(known, node_values(name, signal, graph).T, 0)
     if not np.isfinite(values).all():
         node = int(np.argmin(np.isfinite(values).all(axis=0)))
         raise ValueError(
@@ -228,26 +247,26 @@ def known_channels(name: str, signal: Array, known: Array, graph: Graph) -> Arra
     return values
 
 
-def check_known(known: npt.ArrayLike, graph: Graph, n: int) -> Array:
+def check_known(known: npt.ArrayLike, graph: CheckedGraph) -> Array:
     """Return the nodes whose values are known, (N,) bool, at least one of them True."""
     mask = np.asarray(np.ma.filled(known, False))
     if mask.dtype != bool:
         raise TypeError(f"known must be a boolean array, True for known values, not {mask.dtype}")
-    mask = node_values("known", mask, graph, n, channels=False).ravel()
+    mask = node_values("known", mask, graph, channels=False).ravel()
     if not mask.any():
         raise ValueError("known is False everywhere; it must be True for at least one node")
     return mask
 
 
-def node_values(name: str, values: Array, graph: Graph, n: int, *, channels: bool = True) -> Array:
-    """Return values of the n nodes of a graph as (N, C).
+def node_values(name: str, values: Array, graph: CheckedGraph, *, channels: bool = True) -> Array:
+    """Return values of the N nodes of a graph as (N, C).
 
     They have any shape of N elements, but if it has as many axes as the image of an `ImageGraph`,
     the image's. Channels may be one more, last axis.
     """
     if values.dtype.kind not in "buif":
         raise TypeError(f"{name} must be of real numbers, not {values.dtype}")
-    image = graph.shape if isinstance(graph, ImageGraph) else None
+    n, image = n_nodes_of(graph), graph.shape if isinstance(graph, ImageGraph) else None
     for leading in (values.shape, values.shape[:-1])[: 1 + channels]:
         of_image = image is None or leading == image or len(leading) < len(image)
         if of_image and leading and values.size and math.prod(leading) == n:
