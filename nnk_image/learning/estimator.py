@@ -47,8 +47,8 @@ class NeighborhoodEstimator(BaseEstimator):
         check_is_fitted(self)
         return self._checked(X, reset=False)
 
-    def _set_model(self, X: Array, own: bool) -> None:
-        """Set the model of the points; with `own`, they are the queries as well."""
+    def _set_model(self, X: Array, exclude_self: bool) -> None:
+        """Set the model of the points; with `exclude_self`, they are the queries as well."""
         n_neighbors = len(X) if self.n_neighbors is None else self.n_neighbors
         if not (self.neighbors is None or hasattr(self.neighbors, "get_params")):
             raise TypeError(
@@ -57,5 +57,5 @@ class NeighborhoodEstimator(BaseEstimator):
             )
         search = None if self.neighbors is None else clone(self.neighbors)
         self._model = NeighborhoodModel(X, n_neighbors, neighbors=search, **self._options())
-        warn_of_few_points(n_neighbors, len(X), own)
+        warn_of_few_points(n_neighbors, len(X), exclude_self)
         self.n_neighbors_, self.n_samples_fit_ = self._model.n_neighbors, len(X)

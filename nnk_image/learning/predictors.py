@@ -30,7 +30,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
     """
 
     def _fit_model(self, X: Array) -> None:
-        self._set_model(X, own=False)
+        self._set_model(X, exclude_self=False)
         self.sigma_ = self._model.sigma
 
     def neighborhoods(self, X: npt.ArrayLike | None = None) -> Neighborhoods:

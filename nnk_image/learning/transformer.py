@@ -68,7 +68,7 @@ n_jobs : optional
     def fit(self, X: npt.ArrayLike, y: Any = None) -> Self:
         """Compute the graph of points X, which are as for `NNKClassifier.fit`; y is ignored."""
         check_choice("symmetrize", self.symmetrize, SYMMETRIZE)
-        self._set_model(self._checked(X), own=True)
+        self._set_model(self._checked(X), exclude_self=True)
         solved = self._model.solve()
         self._model.warn_if_empty(solved)
         self.sigma_, self.error_ = solved.sigma, solved.error

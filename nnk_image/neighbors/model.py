@@ -1,7 +1,6 @@
 """Points with a candidate search and a kernel: the neighborhoods of any queries."""
 
 from collections.abc import Callable
-from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,11 +36,11 @@ Sigma = float | NDArray[np.float64]
 
 
 class Queries(NamedTuple):
-    """Queries and their candidates; `own` is True if the queries are the points themselves."""
+    """Queries and their candidates; with `exclude_self`, query i is point i, but no candidate."""
 
     rows: Array
     candidates: Candidates
-    own: bool
+    exclude_self: bool
 
 
 class NeighborhoodModel:
@@ -72,12 +71,13 @@ class NeighborhoodModel:
         self._check_method()
         check_largest(self.kernel, self.points, self.points)
         self.search = search_for(given.neighbors, self.kernel, self.points, given.n_jobs)
-        # `_rule`: how to compute the width from distances, empty if it is given or there is none.
-        # `_sigma`: the width, None until it is computed, NaN if there is none.
-        self._rule = width if self.has_sigma and isinstance(width, str) else ""
-        self._sigma: Sigma | None = None if self._rule else np.nan
-        if self.has_sigma and not isinstance(width, str):
-            self._sigma = self._scale * width
+        self._sigma_rule = ""  # how to compute the width from distances, if it is not given
+        self._sigma: Sigma | None = np.nan  # None until it is computed
+        if self.has_sigma:
+            if isinstance(width, str):
+                self._sigma_rule, self._sigma = width, None
+            else:
+                self._sigma = self._scale * width
 
     def _check_method(self) -> None:
         method = self.method
@@ -111,10 +111,10 @@ class NeighborhoodModel:
 
     def _queries(self, queries: ArrayLike | None = None) -> Queries:
         """Return checked queries, or the points themselves, with their candidates."""
-        own = queries is None
+        exclude_self = queries is None
         rows = self.points if queries is None else self.check_queries(queries)
-        n = min(self.n_neighbors + own, len(self.points))  # a point finds itself as well
-        return Queries(rows, self.search.candidates(rows, n), own)
+        n = min(self.n_neighbors + exclude_self, len(self.points))  # a point finds itself as well
+        return Queries(rows, self.search.candidates(rows, n), exclude_self)
 
     def neighborhoods(self, queries: ArrayLike | None = None) -> Neighborhoods:
         """Return `Neighborhoods` of queries, or of the points, none its own neighbor."""
@@ -130,9 +130,9 @@ class NeighborhoodModel:
         given = self._queries(queries)
         solved = Solved(given.candidates, len(self.points), self._sigma_for(given))
         if self.kernel.function is None:
-            self._solve_by_name(given, solved)
+            self._fill(solved, self.points, given, self.kernel, self.diagonal)
         else:
-            self._solve_by_function(self.kernel.function, given, solved)
+            self._fill_by_function(solved, given, self.kernel.function)
         warn_if_indefinite(solved.residual)
         if self.method == "mutual_knn":
             solved.keep_mutual()
@@ -140,45 +140,71 @@ class NeighborhoodModel:
 
     def _sigma_for(self, given: Queries) -> Sigma:
         """Return the kernel width for queries: that of the points, or a local one."""
-        if given.own and self._sigma is None:
+        if given.exclude_self and self._sigma is None:
             self._sigma = self._sigma_from(given)
         # Given candidate lists belong to these queries, so distances of the points are unknown.
-        of_queries = self._rule == "local" or isinstance(self.search, Candidates)
-        if self._rule and of_queries and not given.own:
+        of_queries = self._sigma_rule == "local" or isinstance(self.search, Candidates)
+        if self._sigma_rule and of_queries and not given.exclude_self:
             return self._sigma_from(given)
         return self.sigma
 
     def _sigma_from(self, given: Queries) -> Sigma:
         """Compute the width by the rule, from the distances of queries to their candidates."""
         distances = np.empty(len(given.candidates.indices))  # NaN: missing, or the query itself
-        task = self._task(given, KERNELS["gaussian"], 1.0)
+        task = self._task(self.points, given, KERNELS["gaussian"], 1.0)
         self._run(lambda i0, i1: task.distances(distances, i0, i1), given.candidates, 1)
-        return self._scale * sigma_of(self._rule, distances, given.candidates.indptr)
+        return self._scale * sigma_of(self._sigma_rule, distances, given.candidates.indptr)
 
-    def _solve_by_name(self, given: Queries, solved: Solved) -> None:
-        """Solve for the kernels that the C core knows."""
-        task = self._task(given, self.kernel, solved.sigma)
+    def _fill(
+        self, solved: Solved, points: Array, queries: Queries, kernel: Kernel, diagonal: Any
+    ) -> None:
+        """Fill in the weights, for a kernel that the C core knows; arguments as of `_task`."""
+        task = self._task(points, queries, kernel, solved.sigma, diagonal)
         index, weights = solved.index.view(np.uint8), (solved.weight, solved.error, solved.residual)
         self._run(
             lambda i0, i1: task.solve(solved.count, index, *weights, i0, i1),
-            given.candidates,
+            queries.candidates,
             self.n_neighbors,
         )
 
-    def _task(self, given: Queries, kernel: Kernel, sigma: Sigma) -> Any:
-        """Set up the problem of all queries as the C core takes it."""
-        params, rows = self.params, given.rows
-        task = _core.Task(self.points, rows, given.candidates.indptr, given.candidates.indices)
-        diagonal = np.empty(0)
-        if kernel.name == "precomputed":
-            own = np.diagonal(rows) if given.own else given_diagonal(self.diagonal, len(rows))
-            diagonal = np.ascontiguousarray(own)
+    def _fill_by_function(self, solved: Solved, queries: Queries, function: KernelFunction) -> None:
+        """Fill in the weights, for a Python function: a precomputed kernel for each query."""
+        rows = np.split(queries.candidates.indices, queries.candidates.indptr[1:-1])
+        for q, found in enumerate(rows):
+            found = np.unique(found[(found >= 0) & ~(queries.exclude_self & (found == q))])
+            points = np.concatenate([queries.rows[q : q + 1], self.points[found]])
+            matrix = evaluate(function, points, points)
+            check_diagonal("the matrix of the kernel function", matrix)
+            candidates = Candidates.of_table(np.arange(1, len(matrix))[None])
+            one = Solved(candidates, len(matrix), np.nan)
+            query = Queries(matrix[:1], candidates, exclude_self=False)
+            self._fill(one, matrix, query, KERNELS["precomputed"], matrix[0, 0])
+            n = one.count[0]
+            part = slice(solved.start[q], solved.start[q] + n)
+            solved.index[part], solved.weight[part] = found[one.index[:n] - 1], one.weight[:n]
+            solved.count[q], solved.error[q], solved.residual[q] = n, one.error[0], one.residual[0]
+
+    def _task(
+        self, points: Array, queries: Queries, kernel: Kernel, sigma: Sigma, diagonal: Any = None
+    ) -> Any:
+        """Set up the problem of all queries as the C core takes it.
+
+        For a precomputed kernel, `diagonal` is that of the queries with themselves; with
+        `exclude_self` it is the diagonal of their rows instead.
+        """
+        params, rows = self.params, queries.rows
+        task = _core.Task(points, rows, queries.candidates.indptr, queries.candidates.indices)
+        own = np.empty(0)
+        if kernel.name == "precomputed" and queries.exclude_self:
+            own = np.ascontiguousarray(np.diagonal(rows))
+        elif kernel.name == "precomputed":
+            own = given_diagonal(diagonal, len(rows))
         widths = np.ascontiguousarray(np.broadcast_to(np.asarray(sigma, np.float64), len(rows)))
         kind = _core.KERNELS[kernel.name]
-        task.set_kernel(kind, kernel.degree, kernel.gamma, kernel.coef0, widths, diagonal)
+        task.set_kernel(kind, kernel.degree, kernel.gamma, kernel.coef0, widths, own)
         task.set_method(_core.METHODS[self.method], params.lc_ratio)
         share = params.duplicates == "share"
-        task.set_rules(self.n_neighbors, given.own, share, params.l1, params.tol)
+        task.set_rules(self.n_neighbors, queries.exclude_self, share, params.l1, params.tol)
         return task
 
     def _run(self, work: Callable[[int, int], None], candidates: Candidates, width: int) -> None:
@@ -192,25 +218,6 @@ class NeighborhoodModel:
         with RowExecutor(self.n_jobs) as executor:
             executor.run(work, n, rows_per_chunk=max(1, min(1024, _WORK_PER_CHUNK // cost)))
 
-    def _solve_by_function(self, function: KernelFunction, given: Queries, solved: Solved) -> None:
-        """Solve for kernels that are Python functions: a precomputed kernel for each query."""
-        model = copy(self)
-        model.kernel = KERNELS["precomputed"]
-        rows = np.split(given.candidates.indices, given.candidates.indptr[1:-1])
-        for q, found in enumerate(rows):
-            found = np.unique(found[(found >= 0) & ~(given.own & (found == q))])
-            points = np.concatenate([given.rows[q : q + 1], self.points[found]])
-            model.points = matrix = evaluate(function, points, points)
-            check_diagonal("the matrix of the kernel function", matrix)
-            model.diagonal = matrix[0, 0]
-            candidates = Candidates.of_table(np.arange(1, len(matrix))[None])
-            one = Solved(candidates, len(matrix), np.nan)
-            model._solve_by_name(Queries(matrix[:1], candidates, False), one)
-            n = one.count[0]
-            part = slice(solved.start[q], solved.start[q] + n)
-            solved.index[part], solved.weight[part] = found[one.index[:n] - 1], one.weight[:n]
-            solved.count[q], solved.error[q], solved.residual[q] = n, one.error[0], one.residual[0]
-
     def warn_if_empty(self, solved: Solved) -> None:
         """Warn if the points have candidates, but none of them a neighbor."""
         if self.has_sigma and solved.count.any() and not solved.weight.any():
@@ -220,14 +227,14 @@ class NeighborhoodModel:
             )
 
 
-def warn_of_few_points(n_neighbors: int, n_points: int, own: bool) -> None:
+def warn_of_few_points(n_neighbors: int, n_points: int, exclude_self: bool) -> None:
     """Warn if there are fewer points than candidates are requested.
 
-    With `own`, the queries are the points, and each has the others as candidates.
+    With `exclude_self`, the queries are the points, and each has the others as candidates.
     """
-    n = n_points - own
+    n = n_points - exclude_self
     if n < n_neighbors:
-        points = "other points" if own else "points"
+        points = "other points" if exclude_self else "points"
         warn(f"n_neighbors={n_neighbors}, but there are {n} {points}; all are candidates")
 
 
