@@ -19,7 +19,7 @@ from nnk_image.base.extras import requires_extra
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors.features import middle_of
-from nnk_image.neighbors.kernels import Kernel, kernel_matrix, kernel_rows, unit_rows
+from nnk_image.neighbors.kernels import Kernel, kernel_inputs, kernel_matrix, unit_rows
 
 KD_TREE_FEATURES = 15  # most features for which a kd-tree is faster than comparing all pairs
 _TIE = 1e-6  # relative difference below which two distances count as equal, because of rounding
@@ -51,18 +51,10 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
-    def candidates(self, queries: Array, n: int) -> "Candidates":
-        """Return these lists, of any lengths, because the caller has done the search."""
-        if len(self) != len(queries):
-            raise ValueError(
-                f"neighbors= has candidates for {len(self)} queries, but there are {len(queries)}"
-            )
-        return self
-
 
 def search_for(
     neighbors: Any, kernel: Kernel, points: Array, n_jobs: int | None
-) -> "NearestSearch | SimilaritySearch | FittedSearch | Candidates":
+) -> "NearestSearch | SimilaritySearch | FittedSearch | GivenSearch":
     """Choose the search that `neighbors` of the public functions requests.
 
     `points` are as `check_features` returns them; the Gram matrix for a precomputed kernel.
@@ -82,7 +74,7 @@ def search_for(
             )
         return FittedSearch(neighbors, points)
     indices = neighbors[0] if isinstance(neighbors, tuple) else neighbors
-    return _given_candidates(indices, len(points))
+    return GivenSearch(_given_candidates(indices, len(points)))
 
 
 class NearestSearch:
@@ -95,7 +87,7 @@ class NearestSearch:
 
     def __init__(self, points: Array, n_jobs: int | None, by_angle: bool = False) -> None:
         self._by_angle, (self._n_points, n_features) = by_angle, points.shape
-        points = self._rows(points)
+        points = self._vectors(points)
         self._center = middle_of(points)  # scikit-learn computes distances from products
         if n_features <= KD_TREE_FEATURES:
             from scipy.spatial import KDTree  # slow to import, and graphs of images do without
@@ -110,7 +102,7 @@ class NearestSearch:
 
     def candidates(self, queries: Array, n: int) -> Candidates:
         """Return the nearest `n` points of each query, and those as near as the last."""
-        queries = self._rows(queries) - self._center
+        queries = self._vectors(queries) - self._center
         asked = min(n + 1, self._n_points)
         distances, found = self._query(queries, asked)
         tied = np.flatnonzero(self._unsettled(distances, n))
@@ -126,8 +118,8 @@ class NearestSearch:
         indptr = np.cumsum([0, *map(len, lists)], dtype=np.int64)
         return Candidates(indptr, _index_array(np.concatenate(lists)))
 
-    def _rows(self, points: Array) -> Array:
-        """Return the rows that are searched."""
+    def _vectors(self, points: Array) -> Array:
+        """Return the vectors whose distances are compared."""
         if not self._by_angle:
             return points
         # One more feature puts points at the origin at right angles to all others.
@@ -136,7 +128,8 @@ class NearestSearch:
     def _query(self, queries: Array, n: int) -> tuple[Array, Array]:
         """Return distances (len(queries), n) and indices of the nearest points.
 
-        At Ctrl-C, threads of scipy would go on, and write into arrays that no longer exist.
+        It does not use the threads of scipy's kd-tree (`workers`): after Ctrl-C they would go on,
+        and write into arrays that no longer exist.
         """
         shape = len(queries), n
         distances, found = np.empty(shape), np.empty(shape, np.intp)
@@ -180,6 +173,22 @@ class FittedSearch:
         return _given_candidates(self._estimator.transform(queries), self._n_points)
 
 
+class GivenSearch:
+    """Lists of any lengths, one per query: the caller has done the search."""
+
+    def __init__(self, lists: Candidates) -> None:
+        self._lists = lists
+
+    def candidates(self, queries: Array, n: int) -> Candidates:
+        """Return the lists, if there is one for each query."""
+        if len(self._lists) != len(queries):
+            raise ValueError(
+                f"neighbors= has candidates for {len(self._lists)} queries, but there are "
+                f"{len(queries)}"
+            )
+        return self._lists
+
+
 def _is_fitted(estimator: Any) -> bool:
     """Return whether an estimator is fitted, by scikit-learn's convention, or has no `fit`."""
     names = getattr(estimator, "__dict__", ())
@@ -191,15 +200,15 @@ class SimilaritySearch:
     """The most similar points, by comparing all pairs, for kernels without a distance."""
 
     def __init__(self, kernel: Kernel, points: Array) -> None:
-        self._kernel, self._rows = kernel, kernel_rows(kernel, points)
+        self._kernel, self._points = kernel, kernel_inputs(kernel, points)
 
     def candidates(self, queries: Array, n: int) -> Candidates:
         """Return the `n` most similar points of each query; of equal ones those of lowest index."""
         found = np.empty((len(queries), n), np.int64)
-        step = max(1, _SIMILARITIES_AT_A_TIME // len(self._rows))
+        step = max(1, _SIMILARITIES_AT_A_TIME // len(self._points))
         for i in range(0, len(queries), step):
-            rows = kernel_rows(self._kernel, queries[i : i + step])
-            found[i : i + step] = _largest(kernel_matrix(self._kernel, 1.0, rows, self._rows), n)
+            part = kernel_inputs(self._kernel, queries[i : i + step])
+            found[i : i + step] = _largest(kernel_matrix(self._kernel, 1.0, part, self._points), n)
         return Candidates.of_table(found)
 
 

@@ -1,6 +1,6 @@
 """The kernels known by name, which `nnk_neighbors` lists, and rules for their widths.
 
-The C core computes them (``src_c/neighbors/kernels.h``); `KERNELS` holds the same in numpy.
+The C core computes them (``src_c/neighbors/kernels.h``). `similarities` has the formulas in numpy.
 """
 
 import math
@@ -56,13 +56,13 @@ KERNELS = {
     "cosine": Kernel("cosine", unit=True),
     "shifted_cosine": Kernel("shifted_cosine", unit=True),
     "linear": Kernel("polynomial"),
-    "polynomial": Kernel("polynomial"),
+    "polynomial": Kernel("polynomial"),  # `check_kernel` sets its parameters
     "precomputed": Kernel("precomputed"),
 }
 
 
 def kernel_matrix(kernel: Kernel, sigma: float, a: Array, b: Array) -> NDArray[np.float64]:
-    """Return kernel values (n, m) of `kernel_rows` a (n, d) and b (m, d), for kernels of pairs.
+    """Return kernel values (n, m) of `kernel_inputs` a (n, d) and b (m, d), for kernels of pairs.
 
     For a precomputed kernel, `a` holds the values.
     """
@@ -78,8 +78,8 @@ def kernel_matrix(kernel: Kernel, sigma: float, a: Array, b: Array) -> NDArray[n
     return similarities(kernel, a @ b.T)
 
 
-def kernel_rows(kernel: Kernel, points: Array) -> Array:
-    """Return the rows whose products or distances a kernel depends on.
+def kernel_inputs(kernel: Kernel, points: Array) -> Array:
+    """Return the vectors, one for each point, on whose products or distances a kernel depends.
 
     For the cosines, their products are the kernel itself, 0 for a point at the origin.
     """

@@ -11,7 +11,7 @@ from nnk_image.base.checks import check_choice, check_count, check_number, warn
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor, resolve_n_jobs
 from nnk_image.neighbors import _core
-from nnk_image.neighbors.candidates import Candidates, search_for
+from nnk_image.neighbors.candidates import Candidates, GivenSearch, search_for
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.kernels import (
     KERNELS,
@@ -143,7 +143,7 @@ class NeighborhoodModel:
         if given.exclude_self and self._sigma is None:
             self._sigma = self._sigma_from(given)
         # Given candidate lists belong to these queries, so distances of the points are unknown.
-        of_queries = self._sigma_rule == "local" or isinstance(self.search, Candidates)
+        of_queries = self._sigma_rule == "local" or isinstance(self.search, GivenSearch)
         if self._sigma_rule and of_queries and not given.exclude_self:
             return self._sigma_from(given)
         return self.sigma

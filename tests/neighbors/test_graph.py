@@ -170,7 +170,7 @@ def test_the_core_and_numpy_agree_on_every_kernel(kernel, n_features):
         assert abs(found.to_csr() - other.to_csr()).max() < 1e-7 * np.abs(found.weights).max()
         np.testing.assert_allclose(found.error, other.error, atol=1e-9 * matrix.max())
     checked = kernels.check_kernel(kernel, {}, n_features)
-    rows, own = kernels.kernel_rows(checked, points), kernels.self_similarities(checked, points)
+    rows, own = kernels.kernel_inputs(checked, points), kernels.self_similarities(checked, points)
     np.testing.assert_allclose(kernels.kernel_matrix(checked, 2.5, rows, rows), matrix, atol=1e-9)
     np.testing.assert_allclose(own, np.diagonal(matrix))
     # each row against the solution of its own problem
