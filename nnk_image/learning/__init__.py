@@ -1,7 +1,8 @@
 """Learning on neighborhoods and graphs: values, labels, embeddings, geometry of data.
 
-These functions need scipy only.  The estimators, which need scikit-learn, are names of the package
-itself: `nnk_image.NNKClassifier` and others.
+These functions need scikit-learn only where `nnk_neighbors` does, for points of more than 15
+features. The estimators, which need it, are names of the package itself: `nnk_image.NNKClassifier`
+and others.
 """
 
 from nnk_image.learning.embedding import lle_embedding
