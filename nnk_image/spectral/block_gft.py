@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from nnk_image.base.checks import check_count, check_signal
 from nnk_image.base.geometry import as_blocks
@@ -83,35 +86,46 @@ def block_gft(
         )
     adjacency, strip_size = graph.adjacency, size * graph.shape[1]
     check_symmetric(adjacency)
-    numbers = as_blocks(np.arange(strip_size).reshape(size, -1), size, size)[0]
-    # Links that connect each block: factors 1e-6 to 0.01 differ by < 0.1 dB of gain, 0.1 loses 0.7.
-    path = 0.01 * (adjacency.data.max(initial=0) or 1) * (np.eye(size, k=1) + np.eye(size, k=-1))
-    grid = np.kron(path, np.eye(size)) + np.kron(np.eye(size), path)
-    counts = graph.shape[0] // size, len(numbers)
-    shape = (*counts, size**2) if inverse else graph.shape
-    array = check_signal("values", values, shape)
+    links = _grid_links(size, adjacency.data.max(initial=0) or 1)
+    counts = graph.shape[0] // size, graph.shape[1] // size
+    array = check_signal("values", values, (*counts, size**2) if inverse else graph.shape)
     if not np.isfinite(array).all():
         raise ValueError("values must be finite, also at masked pixels; fill them first")
-    signal = array if inverse else as_blocks(array, size, size)
-    signal = signal.reshape(*counts, size**2, -1).astype(np.float64)
-    result = np.empty_like(signal)
+    blocks = np.ascontiguousarray(array if inverse else as_blocks(array, size, size), np.float64)
+    result = np.empty(blocks.shape)
 
     def work(first: int, last: int) -> None:
         for row in range(first, last):
             start, end = row * strip_size, (row + 1) * strip_size
-            strip = adjacency[start:end, start:end]
-            for column, block in enumerate(numbers):
-                weights = strip[block][:, block].toarray() + grid
-                vectors = np.linalg.eigh(np.diag(weights.sum(axis=1)) - weights)[1]
-                vectors = with_fixed_signs(vectors)
-                result[row, column] = (vectors if inverse else vectors.T) @ signal[row, column]
+            bases = _bases(adjacency[start:end, start:end], links, size)
+            for column, basis in enumerate(bases):
+                result[row, column] = (basis if inverse else basis.T) @ blocks[row, column]
 
     with RowExecutor(n_jobs) as executor, one_blas_thread:
         executor.run(work, counts[0], rows_per_chunk=1)
     if not inverse:
-        return result.reshape(*counts, size**2, *array.shape[2:])
-    pixels = result.reshape(*counts, size, size, -1).swapaxes(1, 2)
-    return pixels.reshape(counts[0] * size, counts[1] * size, *array.shape[3:])
+        return result
+    channels = array.shape[3:]
+    pixels = result.reshape(*counts, size, size, *channels).swapaxes(1, 2)
+    return pixels.reshape(counts[0] * size, counts[1] * size, *channels)
+
+
+def _grid_links(size: int, largest: float) -> npt.NDArray[np.float64]:
+    """Return the weights of the links that connect a block, given the largest weight of the graph.
+
+    Factors from 1e-6 to 0.01 of it differ by less than 0.1 dB of coding gain; 0.1 loses 0.7 dB.
+    """
+    path = 0.01 * largest * (np.eye(size, k=1) + np.eye(size, k=-1))
+    return np.kron(path, np.eye(size)) + np.kron(np.eye(size), path)
+
+
+def _bases(
+    strip: csr_array, links: npt.NDArray[np.float64], size: int
+) -> Iterator[npt.NDArray[np.float64]]:
+    """Yield the eigenvectors, as columns, of each block in the adjacency of a row of blocks."""
+    for block in as_blocks(np.arange(strip.shape[0]).reshape(size, -1), size, size)[0]:
+        weights = strip[block][:, block].toarray() + links
+        yield with_fixed_signs(np.linalg.eigh(np.diag(weights.sum(axis=1)) - weights)[1])
 
 
 def with_fixed_signs(vectors):
