@@ -135,10 +135,10 @@ class SpectralGraphWavelets:
             operator = LaplacianOperator.of_graph(graph, laplacian, executor, tau)
             self.laplacian, self.shape, self.dtype = operator.kind, operator.shape, operator.dtype
             self._operator = operator
-            of = getattr(filters, "G", None)  # the graph of a PyGSP filter, maybe another one
-            this_kind = math.prod(self.shape), self.laplacian
-            if lmax is None and bound is None and of and (of.N, of.lap_type) == this_kind:
-                lmax = min(of.lmax, operator.bound)
+            theirs = getattr(filters, "G", None)  # the graph of a PyGSP filter, maybe another one
+            ours = math.prod(self.shape), self.laplacian
+            if lmax is None and bound is None and theirs and (theirs.N, theirs.lap_type) == ours:
+                lmax = min(theirs.lmax, operator.bound)
             self.lmax, self.bound = self._interval(lmax, bound, executor)
         self.bank = filter_bank.design(filters, n_scales, self.lmax)
         self.n_bands = self.bank.n_bands
@@ -296,25 +296,31 @@ class SpectralGraphWavelets:
         """Return `lmax` and `bound` with defaults filled in; ValueError if they are too small."""
         if isinstance(lmax, str) and lmax != "lanczos":
             raise ValueError(f"lmax={lmax!r} must be a number, 'lanczos' or None")
-        design_end = None
+        given = None
         if lmax is not None and not isinstance(lmax, str):
-            design_end = check_number("lmax", lmax, "largest eigenvalue to design for")
-        name, interval_end = "lmax", design_end
+            given = check_number("lmax", lmax, "largest eigenvalue to design for")
         if bound is not None:
-            name, interval_end = "bound", check_number("bound", bound, "end of the interval")
-        if interval_end is not None and interval_end < self._operator.bound:
-            least, _ = self._operator.largest_eigenvalue(executor)
-            if interval_end < least * (1 - 1e-5):
-                raise ValueError(
-                    f"{name}={interval_end:g} lies below the largest eigenvalue, which is at least "
-                    f"{least:g}; give a larger {name}, or leave it out if you gave it"
-                )
-        if design_end is None:
-            design_end = interval_end or self._operator.bound
-            estimate = 0.0 if lmax is None else sum(self._operator.largest_eigenvalue(executor))
+            bound = check_number("bound", bound, "end of the interval")
+            self._check_end("bound", bound, executor)
+        elif given is not None:
+            self._check_end("lmax", given, executor)
+        design_end = given or bound or self._operator.bound
+        if lmax == "lanczos":
+            estimate = sum(self._operator.largest_eigenvalue(executor))
             if estimate > 0:  # it is 0 without edges
                 design_end = LANCZOS_MARGIN * min(estimate, design_end)
-        return design_end, interval_end or design_end
+        return design_end, bound or design_end
+
+    def _check_end(self, name: str, end: float, executor: RowExecutor) -> None:
+        """Raise ValueError if the interval [0, end] does not contain all eigenvalues."""
+        if end >= self._operator.bound:
+            return
+        least, _ = self._operator.largest_eigenvalue(executor)
+        if end < least * (1 - 1e-5):
+            raise ValueError(
+                f"{name}={end:g} lies below the largest eigenvalue, which is at least {least:g}; "
+                f"give a larger {name}, or leave it out if you gave it"
+            )
 
     def _check_signal(self, values: npt.ArrayLike, leading: tuple[int, ...], name: str) -> Array:
         """Check shape and values; return a contiguous array of the transform's dtype."""
