@@ -11,7 +11,7 @@ def conjugate_gradients(
     residual: Callable[[Array], Array],
     step: Callable[[Array], tuple[Array, Array]],
     start: Array,
-    kept: Array,
+    reference: Array,
     weights: Array | float,
     tol: float,
     max_iterations: int,
@@ -21,8 +21,8 @@ def conjugate_gradients(
     ``residual(x)`` returns ``(b - A x) / weights``; the inner product is ``sum(weights * a * b)``.
     ``step(r)`` returns the preconditioned residual z, and ``A z / weights``. The first guess
     `start` is not changed. Returns the solution, the number of iterations, and the norm of the
-    residual as computed from the solution, relative to that of `kept`, or of `start` if `kept`
-    solves the equations; it is infinite if numbers are so large that their squares overflow.
+    residual as computed from the solution, relative to that of `reference`, or of `start` if
+    `reference` solves the equations; infinite if numbers are so large that their squares overflow.
 
     Each step needs only A z, which a polynomial preconditioner computes along the way. When the
     residual is small enough, it is computed anew from x; if it is not after all, the steps begin
@@ -38,28 +38,28 @@ def conjugate_gradients(
     kind, count = start.dtype.type, 0
     attainable = max(tol, float(np.finfo(kind).eps))
     with np.errstate(over="ignore", invalid="ignore"):
-        x, r, of_kept = start.copy(), residual(start), residual(kept)
-        if not np.isfinite([norm(weights * r), norm(weights * of_kept)]).all():
+        x, r, of_reference = start.copy(), residual(start), residual(reference)
+        if not np.isfinite([norm(weights * r), norm(weights * of_reference)]).all():
             return x, 0, np.inf
-    size = norm(of_kept) or norm(r) or 1.0
+    size = norm(of_reference) or norm(r) or 1.0
     error = norm(r) / size
     while error > tol and count < max_iterations:
-        p, product, old, energy = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x), 1.0
-        weighted = weights * r
+        p, product, previous = np.zeros_like(x), np.zeros_like(x), np.zeros_like(x)
+        energy, weighted = 1.0, weights * r
         while norm(r) / size > attainable and count < max_iterations:
-            z, image = step(r)
+            z, product_of_z = step(r)
             new = total(weighted * z)
-            beta = kind((new - total(old * z)) / energy)  # Polak-Ribiere, for rounding in z
-            for direction, preconditioned in ((p, z), (product, image)):
-                direction *= beta
-                direction += preconditioned
+            beta = kind((new - total(previous * z)) / energy)  # Polak-Ribiere, for rounding in z
+            for array, addend in ((p, z), (product, product_of_z)):
+                array *= beta
+                array += addend
             curvature, energy = total(weights * p * product), new
             if not (curvature > 0 and energy > 0):
                 break
             length = kind(energy / curvature)
             x += length * p
             r -= length * product
-            old, weighted = weighted, weights * r
+            previous, weighted = weighted, weights * r
             count += 1
         before, r = error, residual(x)
         error = norm(r) / size

@@ -146,21 +146,21 @@ class _PlanarSystem:
     def solve(self, values: Array, start: Array) -> Solution:
         """Solve for one channel."""
         problem, fixed = self._problem, self._problem.fixed
-        drawn, first, kept = (np.zeros_like(self._data) for _ in range(3))
+        drawn, first, reference = (np.zeros_like(self._data) for _ in range(3))
         drawn[:, 0] = problem.data_weights * values
         if start.shape == first.shape:
             first[:] = start
         else:
             first[:, 0] = start
-        first[fixed, 0] = kept[fixed, 0] = values[fixed]
+        first[fixed, 0] = reference[fixed, 0] = values[fixed]
         x, count, error = conjugate_gradients(
             lambda x: self._unit * drawn - self._product(x),
             self._step,
-            first,
-            kept,
-            self._inner,
-            problem.tol,
-            problem.max_iterations,
+            start=first,
+            reference=reference,
+            weights=self._inner,
+            tol=problem.tol,
+            max_iterations=problem.max_iterations,
         )
         return x[:, 0].copy(), count, error, x
 

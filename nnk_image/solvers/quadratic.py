@@ -133,11 +133,11 @@ class QuadraticSystem:
         x, count, error = conjugate_gradients(
             lambda x: self._residual(x, drawn),
             lambda r: self._recurrence.analyze(r, self._preconditioner, 2.0, self._executor),
-            np.where(fixed, values, start),
-            np.where(fixed, values, 0),
-            self._inner,
-            problem.tol,
-            problem.max_iterations,
+            start=np.where(fixed, values, start),
+            reference=np.where(fixed, values, 0),
+            weights=self._inner,
+            tol=problem.tol,
+            max_iterations=problem.max_iterations,
         )
         return x.ravel(), count, error, x.ravel()
 

@@ -133,17 +133,18 @@ class _Flow:
         problem, known = self._problem, self._problem.known
         limits = float(values[known].min()), float(values[known].max())
         self._set_steps(float(values[known].std()) or 1.0)
+        # Nodes are drawn to z; x is the signal of a flow: of u, or of v, which has momentum.
         u = np.zeros(self._n_edges + 1, values.dtype)  # there is one more than edges
         if start.shape == self.shape:  # it may be the flow of a larger strength
             np.clip(start[self._n : -1], -self._limit, self._limit, out=u[:-1])
         z, v, x = np.where(known, values, start[: self._n]), u.copy(), np.empty_like(values)
-        error, count, age = self._error(z, u, x, values, limits), 0, 1.0
+        error, count, t = self._error(z, u, x, values, limits), 0, 1.0
         while error > problem.tol and count < problem.max_iterations:
             self._nodes(z, self._node_step, v, limits, x)
-            older, age = age, (1 + math.sqrt(1 + 4 * age * age)) / 2
-            advance = partial(_core.variation_edges, self._edges, x, (older - 1) / age, u, v)
-            if self._sum(advance, self._n_edges).sum() > 0:
-                age = 1.0
+            previous, t = t, (1 + math.sqrt(1 + 4 * t * t)) / 2
+            advance = partial(_core.variation_edges, self._edges, x, (previous - 1) / t, u, v)
+            if self._sum(advance, self._n_edges).sum() > 0:  # the momentum leads uphill
+                t = 1.0
             count += 1
             if count % _STEPS_PER_CHECK == 0:
                 error = self._error(z, u, x, values, limits)
@@ -176,6 +177,7 @@ class _Flow:
     def _nodes(
         self, z: Array, node_step: Array, flow: Array, limits: tuple[float, float], x: Array
     ) -> None:
+        """Set x to z minus `node_step` times what flows out of each node, clipped to the limits."""
         work = partial(_core.variation_nodes, self._edges, z, node_step, flow, *limits, x)
         self._sum(work, self._n)
 
