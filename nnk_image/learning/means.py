@@ -142,30 +142,30 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         """Code the points and update the atoms in turn until the objective settles."""
         diagonal = self._gram.diagonal()
         history: list[float] = []
-        kept: Any = None
+        before: Any = None
         while True:
             b = self._set_atoms(atoms)
             weights = self._codes(b)
             error = np.maximum(diagonal + self._misfit(weights, b), 0)
             total = float(error.sum())
-            if history and total > history[-1]:
+            if history and total > history[-1]:  # the last update is undone
                 total = history[-1]
-                self.atoms_, self._between, weights, b = kept
+                self.atoms_, self._atom_kernel, weights, b = before
             history.append(total)
             settled = len(history) > 1 and history[-2] - total <= self.tol * total
             if settled or len(history) > self.max_iter:
                 break
-            kept = self.atoms_, self._between, weights, b
+            before = self.atoms_, self._atom_kernel, weights, b
             atoms = _updated(weights, error)
         self.inertia_history_ = np.array(history)
         self.inertia_, self.n_iter_ = history[-1], len(history) - 1
         self.labels_ = self._labels(weights, b)
 
     def _set_atoms(self, atoms: Array) -> Array:
-        """Set the atoms, and return the kernel values (N, n_clusters) of the points with them."""
+        """Set the atoms and their kernel; return that of the points with them (N, n_clusters)."""
         b = self._gram.product(None, atoms)
-        between = atoms.T @ b
-        self.atoms_, self._between = atoms, (between + between.T) / 2
+        kernel = atoms.T @ b
+        self.atoms_, self._atom_kernel = atoms, (kernel + kernel.T) / 2
         return b
 
     def _codes(self, b: Array) -> Array:
@@ -173,15 +173,15 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         k = min(self.n_neighbors, b.shape[1])
         near = np.empty((len(b), k), np.intp)  # the nearest atoms, a part at a time to save memory
         for part in gen_batches(len(b), _ROWS):
-            distances = np.diagonal(self._between) - 2 * b[part]
+            distances = np.diagonal(self._atom_kernel) - 2 * b[part]
             near[part] = np.argsort(distances, axis=1, kind="stable")[:, :k]
         options = {"neighbors": near, "method_params": {"tol": 0.0}, "n_jobs": self.n_jobs}
-        atoms = NeighborhoodModel(self._between, k, kernel="precomputed", **options)
+        atoms = NeighborhoodModel(self._atom_kernel, k, kernel="precomputed", **options)
         return atoms.neighborhoods(b).to_csr().toarray()
 
     def _misfit(self, weights: Array, b: Array) -> Array:
         """Return ``|query - code|^2 - K(query, query)`` for each query, (n,)."""
-        return ((weights @ self._between - 2 * b) * weights).sum(axis=1)
+        return ((weights @ self._atom_kernel - 2 * b) * weights).sum(axis=1)
 
     def _coded(self, X: Array) -> tuple[Array, Array]:
         """Return the codes of queries, and their kernel values with the atoms."""
@@ -191,7 +191,7 @@ class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def _labels(self, weights: Array, b: Array) -> Array:
         """Return the atom of largest weight, or the nearest one where all weights are 0."""
         empty = ~weights.any(axis=1)
-        weights[empty] = b[empty] - np.diagonal(self._between) / 2
+        weights[empty] = b[empty] - np.diagonal(self._atom_kernel) / 2
         return weights.argmax(axis=1)
 
     def predict(self, X: npt.ArrayLike) -> Array:

@@ -53,6 +53,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         found = self._found(queries)
         empty = found.n_kept == 0
         if empty.any() and self._model.kernel.by_distance:
+            # Of one candidate, k* gives the weight 1, however far it is.
             nearest = NeighborhoodModel(self._model.points, 1, method="kstar", n_jobs=self.n_jobs)
             links = nearest.neighborhoods(queries).to_csr()
             linked = found.to_csr() + diags_array(empty.astype(float)) @ links

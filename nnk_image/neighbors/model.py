@@ -26,7 +26,7 @@ from nnk_image.neighbors.kernels import (
 )
 from nnk_image.neighbors.options import METHODS, KernelOptions, check_method_params, check_params
 from nnk_image.neighbors.result import Neighborhoods, Solved
-from nnk_image.neighbors.weights import check_diagonal, check_symmetric, warn_if_indefinite
+from nnk_image.neighbors.weights import check_diagonal, check_symmetric_kernel, warn_if_indefinite
 
 BY_DISTANCE = ("kstar", "lnp")  # methods that use distances and no kernel
 _REGRESSIONS = ("nnk", "omp", "mp")  # methods that minimize the error of the regression
@@ -241,7 +241,7 @@ def warn_of_few_points(n_neighbors: int, n_points: int, exclude_self: bool) -> N
 def _check_square(matrix: Array) -> Array:
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"X must be a square Gram matrix, not of shape {matrix.shape}")
-    check_symmetric("X", matrix)
+    check_symmetric_kernel("X", matrix)
     # Some points may have no similarity with themselves, but not all of them.
     if matrix.diagonal().max() <= 1e-8 * np.abs(matrix).max():
         check_diagonal("X", matrix)

@@ -81,7 +81,7 @@ def nnk_weights(
     array([0.8, 0. ])
     """
     l1, tol = check_number("l1", l1, least=0.0), check_number("tol", tol, least=0.0)
-    K, b = check_problem(K, b)
+    K, b = _check_problem(K, b)
     check_diagonal("K", K)
     stack, n = b.shape[:-1], b.shape[-1]
     n_problems = math.prod(stack)
@@ -136,7 +136,7 @@ def kernel_ratio_test(K: ArrayLike, b: ArrayLike) -> NDArray[np.bool_]:
            [False, False, False],
            [False, False, False]])
     """
-    K, b = check_problem(K, b)
+    K, b = _check_problem(K, b)
     own = np.diagonal(K, axis1=-2, axis2=-1)[..., None, :]
     similarity, other = b[..., :, None], b[..., None, :]
     behind = similarity * own <= K * np.maximum(other, 0)
@@ -159,7 +159,7 @@ def warn_if_indefinite(residual: NDArray[np.float64]) -> None:
         )
 
 
-def check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Check a problem (K, b), and return it as contiguous float64 arrays."""
     kernel, to_query = check_finite("K", K), check_finite("b", b)
     if to_query.ndim < 1 or kernel.shape != (*to_query.shape, to_query.shape[-1]):
@@ -167,11 +167,11 @@ def check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDAr
             f"K of shape {kernel.shape} and b of shape {to_query.shape} do not fit; "
             "(..., k, k) and (..., k) are expected"
         )
-    check_symmetric("K", kernel)
+    check_symmetric_kernel("K", kernel)
     return kernel, to_query
 
 
-def check_symmetric(name: str, K: Array) -> None:
+def check_symmetric_kernel(name: str, K: Array) -> None:
     """Raise ValueError unless kernel matrices (..., k, k) are symmetric up to rounding."""
     asymmetry = np.abs(K - K.swapaxes(-1, -2)).max(initial=0)
     if asymmetry > 1e-8 * np.abs(K).max(initial=0):
