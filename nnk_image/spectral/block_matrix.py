@@ -29,7 +29,7 @@ _FIXED_COST = 8  # of a block besides its entries, in units of the time that an 
 _BYTES_AT_ONCE = 1 << 20  # entries made before they are used, few enough to stay in cache
 
 
-class MatrixWeights:
+class MatrixEdges:
     """Edges and weights read from the matrix of an `ImageGraph`; same interface as `EdgePlanes`."""
 
     def __init__(self, graph, stencil, dtype, executor):
@@ -59,7 +59,7 @@ class MatrixWeights:
 class BlockMatrix:
     """An operator ``L = diag(a) - diag(r) W`` on images, the adjacency W in SIMD blocks.
 
-    `weights` are `EdgePlanes` or `MatrixWeights`. With `keep` all entries are kept, for an operator
+    `edges` are `EdgePlanes` or `MatrixEdges`. With `keep` all entries are kept, for an operator
     that is used more than once or whose matrix may change.
 
     Attributes
@@ -78,7 +78,7 @@ class BlockMatrix:
 
     SETUP_SWEEPS = 2  # passes over all rows to set up an operator, for progress bars
 
-    def __init__(self, shape, stencil, dtype, weights, executor, keep=True):
+    def __init__(self, shape, stencil, dtype, edges, executor, keep=True):
         self.shape, self.dtype = shape, dtype
         self._lines = lines = Lines.of(shape, stencil.radii)
         self.height, self.width, self.n_lines = lines.height, lines.width, len(lines.rows)
@@ -90,14 +90,14 @@ class BlockMatrix:
         self._inner = slice(self._pad, self._pad + self.width)  # the pixels of a padded row
         self._offsets = _all_offsets(stencil)
         self._before = before = np.empty((self.height, self._blocks + 1, 2), np.int32)
-        count = partial(_core.count_entries, weights.bits, lanes, before)
+        count = partial(_core.count_entries, edges.bits, lanes, before)
         work = int(self.width * stencil.work)
         executor.run(count, self.height, work, counts_as=self.n_lines)
         of_rows = before[:, -1] + np.array([0, _PADDING_WEIGHTS], np.int64)  # entries, weights
         in_all, self._most = of_rows.sum(axis=0), of_rows.max(axis=0)
         work = np.cumsum(of_rows[:, 0] + _FIXED_COST * self._blocks)
         self.work = work / work[-1]
-        self._weights, self._kept, self._laplacian = weights, None, None
+        self._edges, self._kept, self._laplacian = edges, None, None
         if keep or self.has_gaps or self._bytes(in_all) <= MAX_KEPT_BYTES:
             row_start = np.cumsum(of_rows, axis=0) - of_rows
             self._kept = self._new_operator(row_start, in_all)
@@ -108,7 +108,7 @@ class BlockMatrix:
 
         self._visit(sum_up, executor)
         if self._kept is not None:
-            self._weights = None
+            self._edges = None
 
     @property
     def keeps_entries(self):
@@ -151,7 +151,7 @@ class BlockMatrix:
 
     def fill(self, operator, y0, y1):
         """Write the entries of rows [y0, y1)."""
-        self._weights.fill(operator, y0, y1)
+        self._edges.fill(operator, y0, y1)
 
     def padded(self, image):
         """Return a copy of an image with zeros at its sides and in its gaps."""
@@ -198,7 +198,7 @@ class BlockMatrix:
         """Call ``work(operator, y0, y1)`` on chunks of rows, once their entries are filled in."""
 
         def visit(y0, y1):
-            if self._weights is None:
+            if self._edges is None:
                 work(self._kept, y0, y1)
                 return
             step = max(1, _BYTES_AT_ONCE // self._bytes(self._most))

@@ -12,7 +12,7 @@ from nnk_image.base import memory
 from nnk_image.graph.laplacian import degrees
 from nnk_image.graph.pruning import EdgePlanes
 from nnk_image.graph.window import stencil_on
-from nnk_image.spectral.block_matrix import BlockMatrix, MatrixWeights
+from nnk_image.spectral.block_matrix import BlockMatrix, MatrixEdges
 from nnk_image.spectral.time_skewing import ORDERS_PER_BLOCK, SkewedSweeps
 
 
@@ -26,7 +26,7 @@ class GridRecurrence(BlockMatrix):
         stencil = stencil_on(graph.shape, graph.window, spacing)
         dtype, edges = np.dtype(dtype), graph.edges
         if not (isinstance(edges, EdgePlanes) and edges.dtype == dtype):
-            edges, keep = MatrixWeights(graph, stencil, dtype, executor), True
+            edges, keep = MatrixEdges(graph, stencil, dtype, executor), True
         return cls(graph.shape, stencil, dtype, edges, executor, keep)
 
     @staticmethod
