@@ -67,19 +67,22 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
         """Return the neighborhoods of checked queries, with the weights of the method."""
         return self._model.neighborhoods(queries)
 
-    def _scores(self, X: npt.ArrayLike | None) -> tuple[Array, Neighborhoods]:
-        """Return the weighted means (n, m) of the neighbors' targets, and the neighborhoods.
+    def _scores(self, X: npt.ArrayLike | None) -> Array:
+        """Return the scores (n, m) of queries, or of each fitted point, which is left out."""
+        return self._means(self.neighborhoods(X), leave_one_out=X is None)
+
+    def _means(self, found: Neighborhoods, leave_one_out: bool) -> Array:
+        """Return the weighted means (n, m) of the neighbors' targets.
 
         A query without neighbors gets the mean of all targets; a fitted point that is left out,
         the mean of all other targets.
         """
-        found = self.neighborhoods(X)
         scores = found.to_csr() @ self._targets
         scores = scores.toarray() if issparse(scores) else scores
         empty = np.flatnonzero(found.n_kept == 0)
         total, n = self._targets.sum(axis=0), self.n_samples_fit_
-        scores[empty] = total / n if X is not None else (total - self._targets[empty]) / (n - 1)
-        return scores, found
+        scores[empty] = (total - self._targets[empty]) / (n - 1) if leave_one_out else total / n
+        return scores
 
     def leave_one_out_error(self) -> float:
         """Return the error of predictions of each fitted point from the others.
@@ -90,7 +93,7 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
             Share of misclassified points, for regressors the mean squared error over points and
             outputs, of ``predict(None)``; at least two fitted points are needed.
         """
-        return self._error(self._scores(None)[0])
+        return self._error(self._scores(None))
 
     def score_spread(self) -> Array:
         """Measure how much the predictions at each fitted point and at its neighbors differ.
@@ -104,7 +107,8 @@ class NeighborhoodPredictor(NeighborhoodEstimator):
             values, summed over outputs; for a classifier half of that of the class probabilities,
             from 0 to 1. NaN without neighbors.
         """
-        scores, found = self._scores(None)
+        found = self.neighborhoods()
+        scores = self._means(found, leave_one_out=True)
         counts = found.n_kept
         rows = np.repeat(np.arange(len(found)), counts)
         squares = self._spread_factor * ((scores[rows] - scores[found.indices]) ** 2).sum(axis=1)
@@ -163,7 +167,7 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
         (n,) ndarray
             Entries of `classes_`.
         """
-        best = self._scores(X)[0].argmax(axis=1)
+        best = self._scores(X).argmax(axis=1)
         return self.classes_[best]
 
     def predict_proba(self, X: npt.ArrayLike | None) -> Array:
@@ -179,7 +183,7 @@ class NeighborhoodClassifier(ClassifierMixin, NeighborhoodPredictor):
         (n, n_classes) float64 ndarray
             Columns in the order of `classes_`; rows sum to 1.
         """
-        return self._scores(X)[0]
+        return self._scores(X)
 
     def _error(self, scores: Array) -> float:
         return float(np.mean(scores.argmax(axis=1) != self._codes))
@@ -220,7 +224,7 @@ class NeighborhoodRegressor(RegressorMixin, MultiOutputMixin, NeighborhoodPredic
         (n,) or (n, n_outputs) float64 ndarray
             As many outputs as `y` of `fit` had.
         """
-        return self._scores(X)[0].reshape(-1, *self._shape)
+        return self._scores(X).reshape(-1, *self._shape)
 
     def _error(self, scores: Array) -> float:
         return float(np.mean((scores - self._targets) ** 2))

@@ -94,6 +94,7 @@ n_jobs : optional
         """
         points = self._checked_queries(X)
         queries = self._model.check_queries(points)
+        # A third copy of a point that was fitted twice counts as the first of them.
         row_of = self._row_of
         known = np.array([row_of.get(k, row_of.get((k[0], 0), -1)) for k in _keys(queries)])
         new = np.flatnonzero(known < 0)
