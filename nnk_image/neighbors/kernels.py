@@ -204,13 +204,13 @@ def check_sigma(sigma: object) -> float | str:
     return width
 
 
-def sigma_of(rule: str, distances: Array, starts: Array) -> float | NDArray[np.float64]:
+def sigma_of(rule: str, distances: Array, indptr: Array) -> float | NDArray[np.float64]:
     """Return the width of a kernel by a rule, one per query for 'local'.
 
     `distances` are those from all queries to their candidates, NaN for missing ones; query i has
-    ``distances[starts[i]:starts[i + 1]]``.
+    ``distances[indptr[i]:indptr[i + 1]]``.
     """
-    values = distances if rule == "median" else _farthest(distances, starts) / 3
+    values = distances if rule == "median" else _farthest(distances, indptr) / 3
     known = np.isfinite(values)
     if rule == "local":
         return _not_zero(np.where(known, values, 0))
@@ -218,11 +218,11 @@ def sigma_of(rule: str, distances: Array, starts: Array) -> float | NDArray[np.f
     return _not_zero(float(average(values[known])) if known.any() else 0.0)
 
 
-def _farthest(distances: Array, starts: Array) -> NDArray[np.float64]:
+def _farthest(distances: Array, indptr: Array) -> NDArray[np.float64]:
     """Return the largest distance of each query, NaN where it has no candidates."""
-    result = np.full(len(starts) - 1, np.nan)
-    some = np.flatnonzero(np.diff(starts))
-    result[some] = np.fmax.reduceat(distances, starts[some])
+    result = np.full(len(indptr) - 1, np.nan)
+    some = np.flatnonzero(np.diff(indptr))
+    result[some] = np.fmax.reduceat(distances, indptr[some])
     return result
 
 

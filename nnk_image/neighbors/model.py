@@ -180,7 +180,7 @@ class NeighborhoodModel:
             query = Queries(matrix[:1], candidates, exclude_self=False)
             self._fill(one, matrix, query, KERNELS["precomputed"], matrix[0, 0])
             n = one.count[0]
-            part = slice(solved.start[q], solved.start[q] + n)
+            part = slice(solved.indptr[q], solved.indptr[q] + n)
             solved.index[part], solved.weight[part] = found[one.index[:n] - 1], one.weight[:n]
             solved.count[q], solved.error[q], solved.residual[q] = n, one.error[0], one.residual[0]
 

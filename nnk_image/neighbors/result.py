@@ -96,13 +96,13 @@ class Neighborhoods:
 class Solved:
     """Candidates of queries and their weights, 0 for those not chosen; the C core fills the arrays.
 
-    Query i has the entries from ``start[i]`` to ``start[i + 1]``. The first ``count[i]`` are its
+    Query i has the entries from ``indptr[i]`` to ``indptr[i + 1]``. The first ``count[i]`` are its
     candidates, in ascending order; in the others, `index` is -1.
     """
 
     def __init__(self, candidates: Candidates, n_points: int, sigma: Any) -> None:
         n, room = len(candidates), len(candidates.indices)
-        self.start, self.n_points, self.sigma = candidates.indptr, n_points, sigma
+        self.indptr, self.n_points, self.sigma = candidates.indptr, n_points, sigma
         self.count = np.zeros(n, np.int32)
         self.index, self.weight = np.full(room, -1, candidates.indices.dtype), np.zeros(room)
         self.error, self.residual = np.zeros(n), np.zeros(n)
@@ -110,7 +110,7 @@ class Solved:
     def _rows(self, given: NDArray[np.bool_], values: Array) -> csr_array:
         """Return the `values` of the candidates where `given` is True, one row per query."""
         dtype = memory.index_dtype(len(given))
-        indptr = np.concatenate([[0], np.cumsum(given, dtype=dtype)])[self.start].astype(dtype)
+        indptr = np.concatenate([[0], np.cumsum(given, dtype=dtype)])[self.indptr].astype(dtype)
         arrays = values[given], self.index[given], indptr
         matrix = csr_array(arrays, shape=(len(self.count), self.n_points))
         matrix.has_canonical_format = True

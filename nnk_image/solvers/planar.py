@@ -122,7 +122,7 @@ class _PlanarSystem:
     ) -> None:
         self._problem, self._executor = problem, executor
         self._matrix, self._places, self._stiffness = problem.adjacency(), places, stiffness
-        self._width = max(1, self._matrix.nnz // (_EDGES_PER_PIXEL * len(places)))
+        self._node_work = max(1, self._matrix.nnz // (_EDGES_PER_PIXEL * len(places)))
         degrees = self._matrix @ np.ones(len(places), places.dtype)
         rows = np.repeat(np.arange(len(places)), np.diff(self._matrix.indptr))
         diagonal = [degrees]
@@ -138,10 +138,8 @@ class _PlanarSystem:
         free[problem.fixed, 0] = False
         # Divided by these, residuals are in units of the signal and its slopes for any weights.
         self._inner = np.sqrt(scale) * np.sqrt(scale[:, :1])
-        self._unit, self._inverse = (
-            np.divide(a, b, out=np.zeros_like(b), where=free)
-            for a, b in ((1, self._inner), (self._inner, scale))
-        )
+        self._inverse_inner = np.divide(1, self._inner, out=np.zeros_like(scale), where=free)
+        self._preconditioner = np.divide(self._inner, scale, out=np.zeros_like(scale), where=free)
 
     def solve(self, values: Array, start: Array) -> Solution:
         """Solve for one channel."""
@@ -154,7 +152,7 @@ class _PlanarSystem:
             first[:, 0] = start
         first[fixed, 0] = reference[fixed, 0] = values[fixed]
         x, count, error = conjugate_gradients(
-            lambda x: self._unit * drawn - self._product(x),
+            lambda x: self._inverse_inner * drawn - self._product(x),
             self._step,
             start=first,
             reference=reference,
@@ -165,7 +163,7 @@ class _PlanarSystem:
         return x[:, 0].copy(), count, error, x
 
     def _step(self, r: Array) -> tuple[Array, Array]:
-        z = self._inverse * r
+        z = self._preconditioner * r
         return z, self._product(z)
 
     def _product(self, x: Array) -> Array:
@@ -174,5 +172,5 @@ class _PlanarSystem:
         if self._matrix.nnz:
             rows = self._matrix.indptr, self._matrix.indices, self._matrix.data
             multiply = partial(_core.planes, *rows, self._places, self._stiffness, x, out)
-            self._executor.run(multiply, len(x), self._width)
-        return self._unit * (self._problem.weight * out + self._data * x)
+            self._executor.run(multiply, len(x), self._node_work)
+        return self._inverse_inner * (self._problem.weight * out + self._data * x)

@@ -103,6 +103,7 @@ class _Flow:
         start = np.concatenate([[0], np.cumsum(upper)])[matrix.indptr]
         of_node = np.empty_like(matrix.indices)
         of_node[upper] = 2 * numbers
+        # The lower triangle by rows is the upper one by columns, because the matrix is symmetric.
         of_node[~upper] = 2 * csr_array((numbers, head, start), matrix.shape).tocsc().data + 1
         weight = problem.weight / (problem.scale if problem.strength else 1)
         self._limit = limit = weight * matrix.data[upper]

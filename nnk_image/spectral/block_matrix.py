@@ -195,7 +195,10 @@ class BlockMatrix:
         return _core.GridOperator(*layout, *nodes, self._lines.first_node, *entries)
 
     def _visit(self, work, executor):
-        """Call ``work(operator, y0, y1)`` on chunks of rows, once their entries are filled in."""
+        """Call ``work(operator, y0, y1)`` on chunks of rows, once their entries are filled in.
+
+        The first visit, in the constructor, fills in the entries that are kept as well.
+        """
 
         def visit(y0, y1):
             if self._edges is None:
