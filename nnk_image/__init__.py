@@ -35,24 +35,26 @@ from nnk_image.base.extras import requires_extra as _requires_extra  # noqa: E40
 
 _load, _, __all__ = _lazy.attach_stub(__name__, __file__)
 _NAMES_THAT_NEED = {
-    "dask": "tiled denoise_tiles",
-    "sklearn": "KStarNeighborsClassifier KStarNeighborsRegressor NNKClassifier "
-    "NNKGraphTransformer NNKMeans NNKMeansClassifier NNKRegressor",
+    "dask": ("tiled", "denoise_tiles"),
+    "sklearn": (
+        *("KStarNeighborsClassifier", "KStarNeighborsRegressor", "NNKClassifier", "NNKRegressor"),
+        *("NNKGraphTransformer", "NNKMeans", "NNKMeansClassifier"),
+    ),
 }
 for _package, _names in _NAMES_THAT_NEED.items():
     if _find_spec(_package) is None:
-        __all__ = [name for name in __all__ if name not in _names.split()]
+        __all__ = [name for name in __all__ if name not in _names]
 
 
 def __getattr__(name):
-    if name in _NAMES_THAT_NEED["sklearn"].split():
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("nnk_image")
+    if name in _NAMES_THAT_NEED["sklearn"]:
         with _requires_extra("the estimators need scikit-learn, 1.6 or newer", "neighbors"):
             return _load(name)
-    if name != "__version__":
-        return _load(name)
-    from importlib.metadata import version
-
-    return version("nnk_image")
+    return _load(name)
 
 
 def __dir__():
