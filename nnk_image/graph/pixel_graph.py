@@ -7,7 +7,7 @@ import math
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -225,10 +225,23 @@ class ImageGraph:
         )
 
 
-def check_undirected(graph: Any) -> ImageGraph | csr_array:
+CheckedGraph: TypeAlias = ImageGraph | csr_array  # what `check_undirected` returns
+
+
+def check_undirected(graph: Any) -> CheckedGraph:
     """Return an undirected ImageGraph as it is, any other graph as `check_adjacency` does."""
     if not isinstance(graph, ImageGraph):
         return laplacian.check_adjacency(graph)
     if graph.directed:
         laplacian.check_symmetric(graph.adjacency)
     return graph
+
+
+def n_nodes_of(graph: CheckedGraph) -> int:
+    """Return the number of nodes of a graph that `check_undirected` returned."""
+    return graph.n_nodes if isinstance(graph, ImageGraph) else int(graph.shape[0])
+
+
+def adjacency_of(graph: CheckedGraph) -> csr_array:
+    """Return the adjacency of a graph that `check_undirected` returned."""
+    return graph.adjacency if isinstance(graph, ImageGraph) else graph

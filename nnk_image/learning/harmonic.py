@@ -12,15 +12,8 @@ from nnk_image.base.checks import plain_array, warn
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import degrees
-from nnk_image.graph.pixel_graph import check_undirected
-from nnk_image.solvers.problem import (
-    CheckedGraph,
-    Graph,
-    Problem,
-    adjacency_of,
-    check_known,
-    known_channels,
-)
+from nnk_image.graph.pixel_graph import CheckedGraph, adjacency_of, check_undirected
+from nnk_image.solvers.problem import Graph, Problem, check_known, known_channels
 from nnk_image.solvers.quadratic import QuadraticSystem
 
 _LARGEST_ERROR = 1e-6  # of the last column in `harmonic`, which is 1 if exact

@@ -8,11 +8,11 @@ import numpy.typing as npt
 from nnk_image.base.checks import check_choice, check_count, plain_array, warn
 from nnk_image.base.image import Array
 from nnk_image.graph.laplacian import degrees
-from nnk_image.graph.pixel_graph import check_undirected
+from nnk_image.graph.pixel_graph import CheckedGraph, adjacency_of, check_undirected
 from nnk_image.learning.harmonic import harmonic
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
-from nnk_image.solvers.problem import CheckedGraph, Graph, adjacency_of, node_values
+from nnk_image.solvers.problem import Graph, node_values
 
 
 def label_propagation(

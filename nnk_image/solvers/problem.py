@@ -16,10 +16,15 @@ from nnk_image.base.checks import check_count, check_number, plain_array, warn, 
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.laplacian import degrees
-from nnk_image.graph.pixel_graph import ImageGraph, check_undirected
+from nnk_image.graph.pixel_graph import (
+    CheckedGraph,
+    ImageGraph,
+    adjacency_of,
+    check_undirected,
+    n_nodes_of,
+)
 
 Graph: TypeAlias = Any  # ImageGraph, or what `check_adjacency` takes
-CheckedGraph: TypeAlias = ImageGraph | csr_array  # what `check_undirected` returns
 
 Solution: TypeAlias = tuple[Array, int, float, Array]
 """Of a channel: its signal, the number of iterations, the error, and the state of the solver."""
@@ -223,16 +228,6 @@ def _warn_of_unreached(graph: CheckedGraph, known: Array, tol: float) -> None:
             "their other links: without links they keep start, by default the mean of the known "
             "values; for weak links use learning.interpolate",
         )
-
-
-def n_nodes_of(graph: CheckedGraph) -> int:
-    """Return the number of nodes of a graph that `check_undirected` returned."""
-    return graph.n_nodes if isinstance(graph, ImageGraph) else int(graph.shape[0])
-
-
-def adjacency_of(graph: CheckedGraph) -> csr_array:
-    """Return the adjacency of a graph that `check_undirected` returned."""
-    return graph.adjacency if isinstance(graph, ImageGraph) else graph
 
 
 def known_channels(name: str, signal: Array, known: Array, graph: CheckedGraph) -> Array:
