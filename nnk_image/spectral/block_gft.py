@@ -86,7 +86,9 @@ def block_gft(
         )
     adjacency, strip_size = graph.adjacency, size * graph.shape[1]
     check_symmetric(adjacency)
-    links = _grid_links(size, adjacency.data.max(initial=0) or 1)
+    # Links that connect each block: factors 1e-6 to 0.01 differ by < 0.1 dB of gain, 0.1 loses 0.7.
+    path = 0.01 * (adjacency.data.max(initial=0) or 1) * (np.eye(size, k=1) + np.eye(size, k=-1))
+    links = np.kron(path, np.eye(size)) + np.kron(np.eye(size), path)
     counts = graph.shape[0] // size, graph.shape[1] // size
     array = check_signal("values", values, (*counts, size**2) if inverse else graph.shape)
     if not np.isfinite(array).all():
@@ -108,15 +110,6 @@ def block_gft(
     channels = array.shape[3:]
     pixels = result.reshape(*counts, size, size, *channels).swapaxes(1, 2)
     return pixels.reshape(counts[0] * size, counts[1] * size, *channels)
-
-
-def _grid_links(size: int, largest: float) -> npt.NDArray[np.float64]:
-    """Return the weights of the links that connect a block, given the largest weight of the graph.
-
-    Factors from 1e-6 to 0.01 of it differ by less than 0.1 dB of coding gain; 0.1 loses 0.7 dB.
-    """
-    path = 0.01 * largest * (np.eye(size, k=1) + np.eye(size, k=-1))
-    return np.kron(path, np.eye(size)) + np.kron(np.eye(size), path)
 
 
 def _bases(
