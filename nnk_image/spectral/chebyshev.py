@@ -42,13 +42,12 @@ class GridRecurrence(BlockMatrix):
         memory.require(n_bytes, f"the transform into {n_bands} bands")
         result = np.empty((n_bands, *self.shape), self.dtype)
         older = np.empty((0, self.stride), self.dtype)
-        sweeps = SkewedSweeps(self, older, self.padded(signal), order, executor)
+        sweeps = SkewedSweeps(self, older, self.padded(signal), order, bound, executor)
         parts, n_rows = sweeps.split(coefficients[:, 1:]), self.sweeps(order) * self.n_lines
         for k, part in enumerate(parts):
             sweeps.run(
                 result,
                 part,
-                scale=4 / bound,
                 start=None if k else coefficients[:, 0],
                 goes_on=k + 1 < len(parts),
                 n_rows=n_rows * (k + 1) // len(parts) - n_rows * k // len(parts),
@@ -58,10 +57,10 @@ class GridRecurrence(BlockMatrix):
     def synthesize(self, bands, coefficients, bound, executor):
         """Apply each series to its band and add up the results, by Clenshaw's recurrence."""
         order = coefficients.shape[1] - 1
-        sweeps = SkewedSweeps(self, self.zeros(), self.zeros(), order, executor)
+        sweeps = SkewedSweeps(self, self.zeros(), self.zeros(), order, bound, executor)
         for c in sweeps.split(coefficients[:, :0:-1]):  # from the last order down to 1
-            sweeps.run(bands, c, scale=4 / bound, clenshaw=True)
-        sweeps.run(bands, coefficients[:, :1], scale=2 / bound, shift=1.0, clenshaw=True)
+            sweeps.run(bands, c, clenshaw=True)
+        sweeps.run(bands, coefficients[:, :1], clenshaw=True, half=True)
         return np.ascontiguousarray(self.inside(sweeps.last))
 
 

@@ -50,14 +50,15 @@ class _Tile:
 
 
 class SkewedSweeps:
-    """The recurrence up to order `n_orders`, block after block.
+    """The recurrence ``T_k = 2 X T_{k-1} - T_{k-2}`` with ``X = (2 / bound) L - I``, in blocks.
 
-    It begins with the two orders `older` and `last`, padded images that are overwritten; `older` is
-    empty if it begins with order 0 only. After a block they are its last two orders.
+    It goes up to order `n_orders`. It begins with the two orders `older` and `last`, padded images
+    that are overwritten; `older` is empty if it begins with order 0 only. After a block they are
+    its last two orders.
     """
 
-    def __init__(self, matrix, older, last, n_orders, executor):
-        self._matrix, self._executor = matrix, executor
+    def __init__(self, matrix, older, last, n_orders, bound, executor):
+        self._matrix, self._bound, self._executor = matrix, bound, executor
         self._older, self.last, self._free = older, last, []
         self._most_orders = ORDERS_PER_BLOCK if matrix.keeps_entries else _ORDERS_PER_LONG_BLOCK
         if matrix.has_gaps:
@@ -76,24 +77,18 @@ class SkewedSweeps:
         return np.array_split(coefficients, n_blocks, axis=1)
 
     def run(
-        self,
-        bands,
-        coefficients,
-        *,
-        scale,
-        shift=2.0,
-        start=None,
-        clenshaw=False,
-        goes_on=True,
-        n_rows=0,
+        self, bands, coefficients, *, start=None, clenshaw=False, half=False, goes_on=True, n_rows=0
     ):
-        """Compute a block of orders, ``T_k = scale L T_{k-1} - shift T_{k-1} - T_{k-2}``.
+        """Compute a block of orders, as many as there are columns of `coefficients`.
 
-        The orders times `coefficients` (n_bands, orders) are added to the bands, which are first
+        The orders times the coefficients (n_bands, orders) are added to the bands, which are first
         set to order 0 times `start`, if that is given. With `clenshaw`, the bands times the
-        coefficients are added to the orders instead. The block counts as `n_rows` rows of progress.
-        Its last two orders are stored only if the recurrence `goes_on`: another block follows.
+        coefficients are added to the orders instead; the last step of Clenshaw's recurrence is
+        `half`, ``X T_{k-1} - T_{k-2}``. The last two orders are stored only if the recurrence
+        `goes_on`: another block follows. The block counts as `n_rows` rows of progress.
         """
+        shift = 1.0 if half else 2.0  # T_k = scale L T_{k-1} - shift T_{k-1} - T_{k-2}
+        scale = 2 * shift / self._bound
         coefficients = np.ascontiguousarray(coefficients)
         start = np.ascontiguousarray([] if start is None else start)
         in_turn = self._older, self.last, self._new_image(goes_on), self._new_image(goes_on)
