@@ -62,8 +62,8 @@ class Problem:
     `values` are (C, N), of the float32 or float64 in which all is computed, and 0 where unknown;
     `start` holds for each channel the `SolverInfo.state` given, if `continued`, or a signal (N,).
     Both are divided by `scale`, a power of 2, so that squares neither overflow nor underflow.
-    `shape` is that of the signal given, and `dtype` that of the result. The arguments with defaults
-    are for the method `solve` only.
+    `shape` is that of the signal given, and `dtype` that of the result. The method `solve` alone
+    uses `start` and all fields after it but `scale`.
     """
 
     graph: CheckedGraph
