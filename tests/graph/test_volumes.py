@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from brute_force import window_pairs
 from volume_cases import assert_volume_matches_brute_force
 
 from nnk_image import bilateral_graph, image_graph
@@ -28,10 +29,9 @@ def test_weights_are_the_kernel_in_units_of_the_spacing():
     graph = bilateral_graph(values, (3, 3, 5), 1.2, 0.7, spacing=spacing)
     places = np.argwhere(np.ones(values.shape))
     steps = places[:, None] - places
-    near = (abs(steps) <= [1, 1, 2]).all(axis=2) & steps.any(axis=2)
     square = ((steps * spacing) ** 2).sum(axis=2) / (2 * 1.2**2)
     square += np.subtract.outer(values.ravel(), values.ravel()) ** 2 / (2 * 0.7**2)
-    expected = np.where(near, np.exp(-square), 0)
+    expected = np.where(window_pairs(values.shape, (3, 3, 5)), np.exp(-square), 0)
     np.testing.assert_allclose(graph.adjacency.toarray(), expected, rtol=1e-12)
 
 
