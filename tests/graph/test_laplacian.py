@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from dense import graphs
 from hypothesis import given
 from hypothesis import strategies as st
-from pygsp.filters import Heat
 from pygsp.graphs import Graph
 from scipy.linalg import block_diag
 from scipy.sparse.linalg import eigsh
@@ -170,15 +169,6 @@ def test_asymmetry_due_to_rounding_is_accepted(dtype, rounding):
         np.testing.assert_allclose(found.toarray(), PATH, rtol=0, atol=4 * rounding)
     with pytest.raises(ValueError, match="not symmetric"):
         check_adjacency((PATH + 1e-5 * np.triu(PATH)).astype(dtype))
-
-
-def test_filters_of_a_pygsp_graph_with_a_normalized_laplacian():
-    graph = Graph(sp.csr_matrix(1.0 * PATH), lap_type="normalized")
-    graph.compute_fourier_basis()
-    heat = Heat(graph)
-    found = SpectralGraphWavelets(graph, heat, laplacian="normalized").analyze([1.0, 2.0, 4.0])[0]
-    expected = heat.filter([1.0, 2.0, 4.0], method="exact")
-    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 # --- the bound on the spectrum -----------------------------------------------------------

@@ -49,6 +49,8 @@ def test_designs_match_pygsp(name, n_scales):
     assert bank.name == name
     x = np.linspace(0, lmax, 101)
     np.testing.assert_array_equal(bank.evaluate(x), np.atleast_2d(theirs.evaluate(x)))
+    above = bank.evaluate([lmax, 1.01 * lmax, 2 * lmax])  # where some of PyGSP's filters vanish
+    np.testing.assert_array_equal(above, above[:, [0, 0, 0]])
 
 
 # --- filters given as functions ----------------------------------------------------------

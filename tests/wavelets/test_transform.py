@@ -120,23 +120,6 @@ def test_golden_largest_eigenvalue(name, build):
 # --- PyGSP -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["combinatorial", "normalized"])
-@pytest.mark.parametrize("order", [5, 30])
-@pytest.mark.parametrize("name", ["meyer", "heat"])
-def test_results_match_the_chebyshev_filters_of_pygsp(name, order, kind):
-    graph = small_graph()
-    wavelets = SpectralGraphWavelets(graph, name, order=order, laplacian=kind, lmax=20.0)
-    theirs = graph.to_pygsp()
-    theirs.compute_laplacian(kind)
-    theirs._lmax = 20.0
-    options = {"Nf": 7} if name in FRAMES else {}
-    design = getattr(pygsp.filters, name.title())(theirs, **options)
-    signal = signal_for(wavelets)
-    expected = design.filter(signal.ravel(), method="chebyshev", order=order)
-    ours = wavelets.analyze(signal).reshape(wavelets.n_bands, -1).T
-    np.testing.assert_allclose(ours, expected.reshape(ours.shape), rtol=0, atol=1e-10)
-
-
 def test_laplacian_and_interval_are_those_of_pygsp_objects():
     """Outside [0, lmax] Itersine is not a frame, and its bands were not invertible."""
     for kind in ("normalized", "combinatorial"):
