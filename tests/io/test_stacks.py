@@ -239,11 +239,13 @@ def write_all_kinds(folder):
     np.save(folder / "n.npy", pixels)
     for name in ("v.nii", "v.nii.gz"):
         nibabel.save(nibabel.Nifti1Image(pixels, np.eye(4)), folder / name)
+    for name in ("8.png", "8.tif", "8.ppm", "8.jpg", "16.png", "16.tif"):
+        write(folder / name, noise((64, 64, 3), np.uint16 if "16" in name else np.uint8))
     return sorted(folder.iterdir())
 
 
 @pytest.mark.parametrize("kept", [0.95, 0.5, 0.1])
-def test_truncated_stacks_are_refused(tmp_path, kept):
+def test_truncated_files_are_refused(tmp_path, kept):
     for path in write_all_kinds(tmp_path):
         data = path.read_bytes()
         whole = read(path)[0]
