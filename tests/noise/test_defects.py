@@ -137,6 +137,14 @@ def test_counts_are_data(peak, gain):
     assert without_defects(checked) is checked
 
 
+def test_points_of_light_in_the_dark_are_data():
+    """In an image of counts, a pixel may have some photons of a star, and its neighbors none."""
+    light = np.full((128, 128), 0.03)
+    light[10::24, 10::24] = 6
+    checked = check_image(np.random.default_rng(9).poisson(light))
+    assert without_isolated_pixels(checked) is checked
+
+
 def test_two_values_are_data():
     checked = check_image(255 * (standard_image("camera") > 100).astype(np.uint8))
     assert without_defects(checked) is checked

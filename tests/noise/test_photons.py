@@ -106,6 +106,12 @@ def halftone():
     return hopper()[..., 0] > np.kron(np.ones((64, 64)), thresholds)
 
 
+def shaded(most):
+    """Return a texture with many dark pixels, some of them black."""
+    grass = standard_image("grass").astype(float)
+    return np.rint(most * ((grass - grass.min()) / np.ptp(grass)) ** 2)
+
+
 def dark(sigma):
     noise = np.random.default_rng(5).normal(0, sigma, (256, 256))
     return np.clip(np.rint(40 * hopper()[..., 0] + noise), 0, 255)
@@ -121,6 +127,7 @@ OTHERS = {
     "chessboard": lambda: (Y + X) % 2,
     "brighter chessboard": lambda: 60 * ((Y + X) % 2) + 100,
     "dots": lambda: (X % 2) * (Y % 2),
+    **{f"grass up to {most}": lambda n=most: shaded(n) for most in (16, 32, 64, 128)},
     **{
         f"{n} grays": lambda n=n: np.rint((n - 1) * hopper()[..., 0])
         for n in (2, 3, 5, 9, 17, 33, 64)
