@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from child import python
+from public_names import public_names
 from sklearn.base import BaseEstimator
 
 import nnk_image
@@ -24,7 +25,6 @@ ORDER = (
 MOST_LINES, MOST_NAMES, MOST_PARAMETERS = 450, 60, 10
 MORE_PARAMETERS = {"denoise": 11, "SpectralGraphWavelets": 12, "energy_compaction": 14}
 MORE_PARAMETERS |= {"solvers.gglr": 11}
-NAMES = nnk_image.__all__
 LAZY = {"cli"}  # its functions import what they need, for a fast start
 SOURCES = {p.relative_to(ROOT.parent).with_suffix("").parts: p for p in ROOT.rglob("*.py")}
 
@@ -64,16 +64,6 @@ def own_imports(parts):
 
 def top_level_of(name):
     return name.split(".")[1]
-
-
-def public_names():
-    """Yield the path of every public name, and its object."""
-    modules = [nnk_image, *filter(inspect.ismodule, (getattr(nnk_image, n) for n in NAMES))]
-    for module in modules:
-        for name in module.__all__:
-            thing = getattr(module, name)
-            if not inspect.ismodule(thing):
-                yield f"{module.__name__}.{name}".removeprefix("nnk_image."), thing
 
 
 def test_the_order_lists_every_module():

@@ -14,9 +14,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 from child import python, run
+from public_names import public_names
 
 import nnk_image
-from nnk_image import graph, io, learning, neighbors, plotting, wavelets
 from nnk_image.cli import main
 
 README = Path(__file__).parents[2] / "README.md"
@@ -28,24 +28,7 @@ MODULES = sorted(
     if not m.name.endswith(("__main__", "_core"))
 )
 
-PLOTS = [
-    name
-    for name, plot in inspect.getmembers(plotting, inspect.isfunction)
-    if plot.__module__.startswith(plotting.__name__) and not name.startswith("_")
-]
-
-PUBLIC = {
-    f"{package.__name__}.{name}".removeprefix("nnk_image."): getattr(package, name)
-    for package in (neighbors, learning, graph, io, wavelets)
-    for name in sorted(set(package.__all__) - set(nnk_image.__all__))
-}
-PUBLIC |= {
-    name: getattr(nnk_image, name)
-    for name in nnk_image.__all__
-    if not inspect.ismodule(getattr(nnk_image, name))
-}
-PUBLIC |= {f"plotting.{name}": getattr(plotting, name) for name in PLOTS}
-"""Public names relative to `nnk_image`, and their objects."""
+PUBLIC = dict(public_names())
 
 
 def has_examples(name):
