@@ -1,35 +1,17 @@
 """Results on known data sets, compared with the numbers of the papers."""
 
-import warnings
-
-import golden_neighbors
 import numpy as np
 import pytest
 from sklearn import datasets
 
-from nnk_image.learning import (
-    label_propagation,
-    lle_embedding,
-    manifold_metrics,
-    nalac,
-    nnk_distance,
-)
+from nnk_image.learning import lle_embedding, manifold_metrics, nalac, nnk_distance
 from nnk_image.neighbors import nnk_graph, nnk_neighbors
-
-restricted = pytest.mark.skipif(
-    not golden_neighbors.RESTRICTED.is_dir(), reason="needs the data sets usps1 and two_moons"
-)
 
 DIGITS, DIGIT = datasets.load_digits(return_X_y=True)
 
 
 def edges(X, k, **options):
     return nnk_graph(X, k, **options).nnz // 2
-
-
-def usps():
-    """Return 1000 digits of USPS and their classes: 100 of each digit, in order."""
-    return golden_neighbors.points("usps1"), np.arange(1000) // 100
 
 
 # --- numbers of edges --------------------------------------------------------------------
@@ -64,46 +46,7 @@ def test_number_of_edges_per_point(k, of_roll, of_digits):
     assert ours < edges(DIGITS, k, method="mutual_knn", symmetrize="max") / len(DIGITS)
 
 
-@restricted
-def test_number_of_edges_of_usps():
-    X, _ = usps()
-    counts = {
-        "union": edges(X, 30, method="knn", symmetrize="max"),
-        "mutual": edges(X, 30, method="mutual_knn", symmetrize="max"),
-        "nnk": edges(X, 30),
-    }
-    assert counts == {"union": 21314, "mutual": 8686, "nnk": 7789}
-    assert edges(X, 30, symmetrize="min_error_onesided") == pytest.approx(17788, rel=0.002)
-
-
-# --- label propagation and distances -----------------------------------------------------
-
-
-@restricted
-@pytest.mark.parametrize(
-    ("percent", "expected"), [(2, (75.5, 59.3, 55.4)), (10, (40.5, 24.3, 21.1))]
-)
-def test_label_propagation_on_usps(percent, expected):
-    """Mean errors in percent on kNN, mutual kNN and NNK graphs, over random known labels."""
-    X, truth = usps()
-    graphs = [
-        nnk_graph(X, 30, method="knn", symmetrize="max"),
-        nnk_graph(X, 30, method="mutual_knn", symmetrize="max"),
-        nnk_graph(X, 30),
-    ]
-    errors = np.empty((8, 3))
-    for draw in range(8):
-        known = np.random.default_rng(draw).choice(1000, 10 * percent, replace=False)
-        labels = np.full(1000, -1)
-        labels[known] = truth[known]
-        for i, graph in enumerate(graphs):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # components without a label
-                found = label_propagation(graph, labels)
-            errors[draw, i] = 100 * np.mean((found != truth)[labels < 0])
-    knn, mutual, nnk = errors.mean(axis=0)
-    assert nnk < mutual < knn
-    np.testing.assert_allclose([knn, mutual, nnk], expected, atol=errors.std(axis=0).max())
+# --- distances ---------------------------------------------------------------------------
 
 
 def test_nnk_distances_between_sets_of_digits():
