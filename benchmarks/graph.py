@@ -6,6 +6,7 @@ import numpy as np
 from pygsp.graphs import ImgPatches
 from scipy.sparse import coo_array, dia_array
 from skimage.restoration import denoise_bilateral
+from sklearn.feature_extraction.image import img_to_graph
 
 import nnk_image
 from benchmarks.peers import column_range, forward_offsets, neighbor_pairs
@@ -51,8 +52,7 @@ def _table(title, image, window, rounds, all_peers=False):
             "bilateral_graph float32": lambda: _ours(nnk_image.bilateral_graph, single, window),
             "bilateral_graph float64": lambda: _ours(nnk_image.bilateral_graph, image, window),
         }
-        if img_to_graph := _sklearn():
-            contenders["sklearn img_to_graph (4 neighbors)"] = lambda: img_to_graph(image)
+        contenders["sklearn img_to_graph (4 neighbors)"] = lambda: img_to_graph(image)
     graph = nnk_image.image_graph(image, window, SIGMA_D, SIGMA_F)
     height, width = image.shape
     title = (
@@ -70,9 +70,8 @@ def _patches(image, rounds):
         "image_graph float32": lambda: _ours(nnk_image.image_graph, single, 11),
         "image_graph float64": lambda: _ours(nnk_image.image_graph, image, 11),
         "PyGSP ImgPatches (10 neighbors)": lambda: ImgPatches(image).W,
+        "sklearn img_to_graph (4 neighbors)": lambda: img_to_graph(image),
     }
-    if img_to_graph := _sklearn():
-        contenders["sklearn img_to_graph (4 neighbors)"] = lambda: img_to_graph(image)
     height, width = image.shape
     title = f"Graph of the middle of camera, noisy, sigma 20: {height}x{width}, window 11"
     return comparison(f"{title}; {rounds} rounds", contenders, rounds, OURS, [NOTE])
@@ -86,14 +85,6 @@ def skimage_bilateral(image, window):
     """Filter with scikit-image; shifting and scaling the values takes under 1 % of the time."""
     pixels = (image - image.min()) / image.dtype.type(255)
     return denoise_bilateral(pixels, window, sigma_color=SIGMA_F / 255, sigma_spatial=SIGMA_D)
-
-
-def _sklearn():
-    try:
-        from sklearn.feature_extraction.image import img_to_graph
-    except ImportError:
-        return None
-    return img_to_graph
 
 
 def bilateral_dia(image, window):

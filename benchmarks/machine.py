@@ -4,41 +4,32 @@ The description contains nothing that identifies the machine, such as its name.
 """
 
 import gc
-import importlib.metadata
-import os
 import platform
 import re
 import subprocess
 import time
+from importlib import metadata
 from pathlib import Path
 
 from nnk_image import _core
+from nnk_image.base.parallel import resolve_n_jobs
 
 PACKAGES = ("nnk_image", "numpy", "scipy", "scikit-image", "PyGSP", "scikit-learn", "bm3d")
-"""Packages whose versions are reported."""
+"""Packages whose versions are reported, if they are installed."""
 
 
 def machine():
     """Return a dict with the processor, the operating system, and versions of packages."""
     return {
         "processor": _processor(),
-        "cores": _cores(),
+        "cores": resolve_n_jobs(-1),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        "versions": versions(),
+        "versions": {
+            name: found.version for name in PACKAGES for found in metadata.distributions(name=name)
+        },
         "SIMD variant": _core.simd_variant(),
     }
-
-
-def versions():
-    """Return the versions of those `PACKAGES` that are installed."""
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 def timed_call(function, *arguments, **options):
@@ -98,11 +89,6 @@ def _one_round(contenders, turn):
         elapsed = time.perf_counter() - start
         del result  # the time does not include freeing the result
         yield name, elapsed
-
-
-def _cores():
-    """Return the number of processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def _processor():

@@ -11,11 +11,11 @@ from scipy.ndimage import correlate1d
 from skimage.metrics import structural_similarity
 
 import nnk_image
-from benchmarks.machine import interleaved, timed_call
+from benchmarks.machine import timed_call
 from benchmarks.noises import white
 from benchmarks.pictures import read_volumes
 from benchmarks.scores import group_means, psnr
-from benchmarks.timing import Table, add_choice, existing_folder
+from benchmarks.timing import Table, add_choice, comparison, existing_folder
 from nnk_image import NoiseModel, SpectralGraphWavelets, denoise, image_graph
 
 SIGMAS = (10.0, 25.0, 50.0)
@@ -79,14 +79,11 @@ def wavelets(options):
         "nnk_image, float32, 1 thread": partial(transforms[1].analyze, volume),
         "nnk_image, float32, 2 threads": partial(transforms[2].analyze, volume),
     }
-    times = interleaved(runs, max(1, options.rounds // 3))
-    columns = {"": "", "s": ".2f", "speedup over PyGSP": ".1f"}
-    table = Table(f"7 bands of 128^3 voxels, order {transforms[1].order}, graph of 5^3", columns)
-    reference = np.median(times["PyGSP, float64"])
-    for name in runs:
-        seconds = np.median(times[name])
-        table.rows.append({"": name, "s": seconds, "speedup over PyGSP": reference / seconds})
-    yield table
+    title = f"7 bands of 128^3 voxels, order {transforms[1].order}, graph of 5^3"
+    against = {
+        name: f"/ {name.rpartition(', ')[2]}" for name in runs if name.startswith("nnk_image")
+    }
+    yield comparison(title, runs, max(1, options.rounds // 3), against)
 
 
 def denoising(options):
