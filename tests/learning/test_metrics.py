@@ -191,6 +191,7 @@ INVALID = np.where(np.arange(40)[:, None] == 3, np.nan, POINTS)
         (lambda: manifold_metrics(POINTS, NEAR, norm="max"), ValueError, "norm='max' is unknown"),
         (lambda: manifold_metrics(POINTS[1:], NEAR), ValueError, "X holds 39 points"),
         (lambda: intrinsic_dimension(POINTS, POINTS), TypeError, "ndarray"),
+        (lambda: intrinsic_dimension(POINTS, NEAR, threshold=1), ValueError, "threshold=1"),
         (lambda: intrinsic_dimension(ONES, sp.csr_array((0, 3))), ValueError, "are empty"),
         (lambda: intrinsic_dimension(POINTS, NEAR.to_csr() * np.nan), ValueError, "finite"),
         (lambda: intrinsic_dimension(POINTS, NEAR.to_csr() * 1j), TypeError, "complex"),
