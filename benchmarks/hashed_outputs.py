@@ -22,6 +22,9 @@ SHAPES = ((1, 1), (1, 9), (7, 1), (5, 3), (33, 65), (70, 129), (97, 40))
 DTYPES = ("float32", "float64", "uint8", "uint16", "bool")
 LAPLACIANS = ("combinatorial", "normalized", "random_walk", "regularized")
 METHODS = ("fast", "best", "sgw")
+DESIGNS = ("abspline", "mexican_hat", "meyer", "itersine", "simple_tight", "half_cosine", "heat")
+LARGE = (1500, 1536)
+"""Shape of an image so large that the matrix of its graph is computed where it is used."""
 
 
 def digest(*parts):
@@ -69,10 +72,8 @@ def graphs():
         image = picture(shape, dtype)
         for window in (3, 11):
             given = {"window": window, "sigma_f": 0.3 if dtype == "bool" else 25}
-            yield (
-                f"nnk {shape} {dtype} {window}",
-                graph_digest(nnk_image.image_graph(image, **given)),
-            )
+            graph = nnk_image.image_graph(image, **given)
+            yield f"nnk {shape} {dtype} {window}", graph_digest(graph)
     for window, sigma_f, sigma_d in itertools.product((5, 7, 13, 21), (4, 30), (1.0, 3.0)):
         image = picture((60, 90), "float32")
         graph = nnk_image.image_graph(image, window, sigma_d, sigma_f)
@@ -90,9 +91,8 @@ def graphs():
     for shape, dtype, window in itertools.product(SHAPES, DTYPES[:3], (3, 9)):
         graph = nnk_image.bilateral_graph(picture(shape, dtype), window, sigma_f=25)
         yield f"bilateral {shape} {dtype} {window}", graph_digest(graph)
-    for n_jobs, dtype, size in itertools.product(
-        (1, 2, 3, 4), DTYPES[:3], ((200, 210), (511, 300))
-    ):
+    sizes = (200, 210), (511, 300)
+    for n_jobs, dtype, size in itertools.product((1, 2, 3, 4), DTYPES[:3], sizes):
         graph = nnk_image.image_graph(picture(size, dtype), sigma_f=25, n_jobs=n_jobs)
         yield f"nnk {size} {dtype} jobs {n_jobs}", graph_digest(graph)
     for name in ("camera", "brick", "grass", "text", "cell"):
@@ -119,12 +119,8 @@ def transforms():
         yield f"filter {dtype} {kind} {order}", digest(response)
         if order == 30:
             yield f"reconstruct {dtype} {kind}", digest(wavelets.reconstruct(bands))
-    for size, n_jobs, dtype, order in itertools.product(
-        ((300, 310), (520, 257), (150, 1400), (90, 2500)),
-        (1, 2, 3),
-        ("float32", "float64"),
-        (9, 30),
-    ):
+    sizes = (300, 310), (520, 257), (150, 1400), (90, 2500)
+    for size, n_jobs, dtype, order in itertools.product(sizes, (1, 2, 3), DTYPES[:2], (9, 30)):
         image = picture(size, dtype)
         graph = nnk_image.image_graph(image, sigma_f=25, n_jobs=n_jobs)
         wavelets = nnk_image.SpectralGraphWavelets(graph, order=order, n_jobs=n_jobs)
@@ -132,9 +128,7 @@ def transforms():
         yield f"of_image {size} jobs {n_jobs} {dtype} {order}", digest(bands, wavelets.bound)
         yield f"back {size} jobs {n_jobs} {dtype} {order}", digest(wavelets.synthesize(bands))
     for n_jobs, dtype in itertools.product((1, 2, 4), ("float32", "float64")):
-        image = picture(
-            (1500, 1536), dtype
-        )  # so large that its operator is computed where it is used
+        image = picture(LARGE, dtype)
         graph = nnk_image.image_graph(image, sigma_f=25, n_jobs=n_jobs)
         wavelets = nnk_image.SpectralGraphWavelets(graph, order=20, n_scales=2, n_jobs=n_jobs)
         bands = wavelets.analyze(image)
@@ -142,16 +136,7 @@ def transforms():
         yield f"large back {n_jobs} {dtype}", digest(wavelets.synthesize(bands))
     image = picture((64, 80))
     graph = nnk_image.image_graph(image, sigma_f=25)
-    designs = (
-        "abspline",
-        "mexican_hat",
-        "meyer",
-        "itersine",
-        "simple_tight",
-        "half_cosine",
-        "heat",
-    )
-    for design, way in itertools.product(designs, ("interpolation", "projection", "jackson")):
+    for design, way in itertools.product(DESIGNS, ("interpolation", "projection", "jackson")):
         wavelets = nnk_image.SpectralGraphWavelets(graph, design, 4, 24, approximation=way)
         yield f"design {design} {way}", digest(wavelets.analyze(image), *wavelets.frame_bounds())
     for lmax, tau in ((None, None), ("lanczos", None), (30.0, None), (None, 2.5)):
@@ -206,9 +191,8 @@ def denoised():
         result = nnk_image.denoise(image, 25, method=method, n_jobs=n_jobs)
         yield f"{method} jobs {n_jobs} {dtype}", digest(result)
     for n_jobs in (1, 2):
-        result = nnk_image.denoise(
-            picture((1500, 1536), "float32"), 20, method="sgw", n_jobs=n_jobs
-        )
+        image = picture(LARGE, "float32")
+        result = nnk_image.denoise(image, 20, method="sgw", n_jobs=n_jobs)
         yield f"sgw large jobs {n_jobs}", digest(result)
     image = picture((60, 66))
     guide = nnk_image.image_graph(picture((60, 66), seed=2), sigma_f=20)
