@@ -37,7 +37,7 @@ def count_edges(X, k, **options):
 
 
 def edges(usps):
-    """Return the table of numbers of edges; the tests of the package check those of NNK."""
+    """Return the table of numbers of edges."""
     columns = {"": "", "nodes": "d"} | dict.fromkeys((*METHODS, "NNK, one-sided"), "d")
     table = Table("Edges", columns)
     table.notes = ("one-sided: symmetrize='min_error_onesided'.",)
