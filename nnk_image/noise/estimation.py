@@ -180,50 +180,72 @@ def _for_all_channels(model: NoiseModel, places: list[int], constant: list[float
 
 def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseModel, float]:
     """Estimate the noise of an image whose channels differ and are not constant."""
-    last, axis = len(image.shape) - 3, _axis_of_slices(image.shape)
-    if axis > last:
-        valid = None if image.valid is None else np.moveaxis(image.valid, axis, last)
-        turned = replace(image, pixels=np.moveaxis(image.pixels, axis, last), valid=valid)
+    third, axis = len(image.shape) - 3, _axis_of_slices(image.shape)
+    if axis > third:
+        valid = None if image.valid is None else np.moveaxis(image.valid, axis, third)
+        turned = replace(image, pixels=np.moveaxis(image.pixels, axis, third), valid=valid)
         found, weight = _estimated(turned, kind, correlated)
         within = found.mean_correlation()  # of all channels: that of volumes has no joint one
         if within is not None:
             within = within.reshape(-1, *within.shape[-2:])  # with an axis across slices
-            found = replace(found, correlation=np.moveaxis(within, 0, axis - last))
+            found = replace(found, correlation=np.moveaxis(within, 0, axis - third))
         return found, weight
-    plane, is_volume = _plane(image), len(image.shape) > 2
+    plane = _plane(image)
     if kind in (None, "poisson") and (model := photon_noise(plane)):
         return model, np.inf
-    rows = columns = 0.0
-    if not is_volume:
-        rows, columns = row_column_levels(plane)
-        if rows or columns:
-            plane = without_offsets(plane, estimate_offsets(plane, rows, columns))
-    if kind == "poisson" and image.channels > 1:
-        return replace(_poisson_noise_by_channel(plane), rows=rows, columns=columns), 0.0
-    drawings = kind != "poisson"
-    across, differences = None, []
-    constant = constant_pixels(plane.pixels, plane.valid) if is_volume else None
-    if constant is not None and not _is_without_noise(plane, constant, drawings):
-        across = correlation_across_slices(image)
-        differences = _measure_differences(image, across)
-    scales = differences or measure_scales(plane, drawings)
+    if len(image.shape) > 2:
+        return _estimated_in_volume(image, plane, kind, correlated)
+    rows, columns = row_column_levels(plane)
+    if rows or columns:
+        plane = without_offsets(plane, estimate_offsets(plane, rows, columns))
+    model, weight = _estimated_in_plane(plane, kind, correlated)
+    return replace(model, rows=rows, columns=columns), weight
+
+
+def _estimated_in_plane(
+    plane: Image, kind: str | None, correlated: bool
+) -> tuple[NoiseModel, float]:
+    """Estimate the noise of an image of two axes that has no row or column noise."""
+    if kind == "poisson" and plane.channels > 1:
+        return _poisson_noise_by_channel(plane), 0.0
+    scales = measure_scales(plane, may_be_drawing=kind != "poisson")
     if not scales:
-        return NoiseModel([0.0] * image.channels, rows=rows, columns=columns), 0.0
-    weight = 0.0
-    if kind == "correlated":
-        weight = MOST
-    elif kind is None and correlated:
-        weight = correlated_trust(scales)
+        return NoiseModel([0.0] * plane.channels), 0.0
+    weight = _weight(scales, kind, correlated)
+    return model_of(scales, plane, weight, kind), weight
+
+
+def _estimated_in_volume(
+    image: Image, plane: Image, kind: str | None, correlated: bool
+) -> tuple[NoiseModel, float]:
+    """Estimate the noise of a volume, some slices of which are in `plane`.
+
+    It is measured in differences of slices, if there are enough, and else in the plane.
+    """
+    by_channel, may_be_drawing = kind == "poisson" and image.channels > 1, kind != "poisson"
+    constant = constant_pixels(plane.pixels, plane.valid)
+    if by_channel or _is_without_noise(plane, constant, may_be_drawing):
+        return _estimated_in_plane(plane, kind, correlated)
+    across = correlation_across_slices(image)
+    differences = _measure_differences(image, across)
+    scales = differences or measure_scales(plane, may_be_drawing)
+    weight = _weight(scales, kind, correlated)
     most = MOST_OF_DIFFERENCES if differences and across is None else MOST
     if image.channels > 1 or not correlated or kind not in (None, "correlated"):
         across = None
-    negligible = NEGLIGIBLE_IN_VOLUMES if is_volume and across is None else NEGLIGIBLE
+    negligible = NEGLIGIBLE_IN_VOLUMES if across is None else NEGLIGIBLE
     model = model_of(scales, plane, min(weight, most), kind, negligible)
-    model = replace(model, rows=rows, columns=columns)
     if across is None:
         return model, weight
     within = np.ones((1, 1)) if model.correlation is None else model.correlation
     return replace(model, correlation=np.multiply.outer(across, within)), weight
+
+
+def _weight(scales: list[Scale], kind: str | None, correlated: bool) -> float:
+    """Return the factor of the correlated part: 0 if there is to be none."""
+    if kind == "correlated":
+        return MOST
+    return correlated_trust(scales) if kind is None and correlated else 0.0
 
 
 def _poisson_noise_by_channel(plane: Image) -> NoiseModel:
@@ -231,21 +253,21 @@ def _poisson_noise_by_channel(plane: Image) -> NoiseModel:
     models = []
     for channel in np.moveaxis(plane.pixels, -1, 0):
         image = check_image(np.ascontiguousarray(channel), None, plane.valid)
-        scales = measure_scales(image, drawings=False)
+        scales = measure_scales(image, may_be_drawing=False)
         models.append(model_of(scales, image, 0.0, "poisson") if scales else NoiseModel(0.0))
     own: dict[str, Any] = {k: [getattr(m, k)[0] for m in models] for k in PER_CHANNEL}
     known = [model.uncertainty for model in models if model.uncertainty is not None]
     return NoiseModel(**own, uncertainty=max(known, default=None))
 
 
-def measure_scales(image: Image, drawings: bool = True) -> list[Scale]:
+def measure_scales(image: Image, may_be_drawing: bool = True) -> list[Scale]:
     """Measure an image of two axes at each size, scaled to -1..1 so that squares do not overflow.
 
-    The list is empty if the image is constant, or if constant areas are everywhere, as in a drawing
-    or on a page, unless `drawings` is False.
+    The list is empty if the image is constant; and if constant areas are everywhere, as in a
+    drawing or on a page, unless it is known not to be one.
     """
     constant = constant_pixels(image.pixels, image.valid)
-    if _is_without_noise(image, constant, drawings):
+    if _is_without_noise(image, constant, may_be_drawing):
         return []
     channels = _units(image)
     brightness, valid = channels.mean(axis=0), image.mask
@@ -261,16 +283,13 @@ def measure_scales(image: Image, drawings: bool = True) -> list[Scale]:
     return scales
 
 
-def _is_without_noise(image: Image, constant: Bools, drawings: bool) -> bool:
-    """Whether an image of two axes is constant, or a drawing, if `drawings` are to be found.
-
-    `constant` are its `constant_pixels`.
-    """
-    if image.low == image.high or not drawings:
-        return image.low == image.high
-    valid = image.mask
+def _is_without_noise(image: Image, constant: Bools, may_be_drawing: bool) -> bool:
+    """Whether an image of two axes is constant or a drawing, given its `constant_pixels`."""
+    if image.low == image.high:
+        return True
     # Beside masked pixels, areas may be constant only because these have been filled.
-    return is_drawing(constant & minimum_filter(valid, 3), valid) and not _is_counts(image)
+    constant = constant & minimum_filter(image.mask, 3)
+    return may_be_drawing and is_drawing(constant, image.mask) and not _is_counts(image)
 
 
 def _measure_differences(image: Image, across: Floats | None) -> list[Scale]:
