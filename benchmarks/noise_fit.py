@@ -227,7 +227,7 @@ class Scores:
 
     def mean(self, weights):
         """Return the mean score, weighted by family, for the factors that weights give."""
-        return float(self._trial_weights @ self.at(trust.factor(self.features, weights)))
+        return float(self._trial_weights @ self.at(trust.trust_by_features(self.features, weights)))
 
 
 def fit_weights(trials):
@@ -250,7 +250,7 @@ def fit_weights(trials):
 def _lines(trials, weights):
     """Yield a line for each family: mean and lowest score, and the range of the factors."""
     scores = Scores(trials)
-    factors = trust.factor(scores.features, np.array(weights))
+    factors = trust.trust_by_features(scores.features, np.array(weights))
     families, values = np.array([trial.family for trial in trials]), scores.at(factors)
     for family in dict.fromkeys(families.tolist()):
         own, used = values[families == family], factors[families == family]
@@ -280,7 +280,8 @@ def main():
         own = [t for t in trials if t.source == source]
         without, _ = fit_weights([t for t in trials if t.source != source])
         scores = Scores(own)
-        both = [scores.at(trust.factor(scores.features, w)).mean() for w in (weights, without)]
+        trusts = [trust.trust_by_features(scores.features, w) for w in (weights, without)]
+        both = [scores.at(own).mean() for own in trusts]
         print(
             f"{source:28} fitted on all {both[0]:.2f}, without this source {both[1]:.2f}",
             flush=True,

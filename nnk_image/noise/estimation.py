@@ -33,7 +33,7 @@ from nnk_image.noise.photons import photon_noise
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
 from nnk_image.noise.scale import Scale, scales_of
 from nnk_image.noise.slices import SLAB, correlation_across_slices
-from nnk_image.noise.trust import MOST, MOST_OF_DIFFERENCES, correlated_trust
+from nnk_image.noise.trust import MOST_TRUST, MOST_TRUST_IN_DIFFERENCES, trust_in_correlation
 
 KINDS = ("white", "poisson", "correlated", "rician")
 """Kinds of noise that a caller may specify."""
@@ -140,8 +140,8 @@ def estimated_noise(
 ) -> tuple[NoiseModel, float]:
     """Estimate the noise of a checked image, without the correlated part unless `correlated`.
 
-    The second value is the factor by which that part is multiplied: small if it may be texture, and
-    infinite for counts of photons, which are certain.
+    The second value is the trust in that part, a factor by which it is multiplied: small if it may
+    be texture, and infinite for counts of photons, which are certain.
     """
     values = image.pixels[image.inside]
     sources = channel_sources(keys := channel_keys(values))
@@ -153,10 +153,10 @@ def estimated_noise(
     low, high = (float(limit(values[..., kept])) for limit in (np.min, np.max))
     pixels = np.ascontiguousarray(image.pixels[..., kept])
     part = replace(image, pixels=pixels, low=low, high=high)
-    model, weight = _estimated(part, kind, correlated)
+    model, trust = _estimated(part, kind, correlated)
     places = [kept.index(source) if source in kept else -1 for source in sources]
     constant = [value for is_constant, value in keys if is_constant]
-    return _for_all_channels(model.for_channels(len(kept)), places, constant), weight
+    return _for_all_channels(model.for_channels(len(kept)), places, constant), trust
 
 
 def _for_all_channels(model: NoiseModel, places: list[int], constant: list[float]) -> NoiseModel:
@@ -184,12 +184,12 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
     if axis > third:
         valid = None if image.valid is None else np.moveaxis(image.valid, axis, third)
         turned = replace(image, pixels=np.moveaxis(image.pixels, axis, third), valid=valid)
-        found, weight = _estimated(turned, kind, correlated)
+        found, trust = _estimated(turned, kind, correlated)
         within = found.mean_correlation()  # of all channels: that of volumes has no joint one
         if within is not None:
             within = within.reshape(-1, *within.shape[-2:])  # with an axis across slices
             found = replace(found, correlation=np.moveaxis(within, 0, axis - third))
-        return found, weight
+        return found, trust
     plane = _plane(image)
     if kind in (None, "poisson") and (model := photon_noise(plane)):
         return model, np.inf
@@ -198,8 +198,8 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
     rows, columns = row_column_levels(plane)
     if rows or columns:
         plane = without_offsets(plane, estimate_offsets(plane, rows, columns))
-    model, weight = _estimated_in_plane(plane, kind, correlated)
-    return replace(model, rows=rows, columns=columns), weight
+    model, trust = _estimated_in_plane(plane, kind, correlated)
+    return replace(model, rows=rows, columns=columns), trust
 
 
 def _estimated_in_plane(
@@ -211,8 +211,8 @@ def _estimated_in_plane(
     scales = measure_scales(plane, may_be_drawing=kind != "poisson")
     if not scales:
         return NoiseModel([0.0] * plane.channels), 0.0
-    weight = _weight(scales, kind, correlated)
-    return model_of(scales, plane, weight, kind), weight
+    trust = _trust(scales, kind, correlated)
+    return model_of(scales, plane, trust, kind), trust
 
 
 def _estimated_in_volume(
@@ -229,23 +229,23 @@ def _estimated_in_volume(
     across = correlation_across_slices(image)
     differences = _measure_differences(image, across)
     scales = differences or measure_scales(plane, may_be_drawing)
-    weight = _weight(scales, kind, correlated)
-    most = MOST_OF_DIFFERENCES if differences and across is None else MOST
+    trust = _trust(scales, kind, correlated)
+    most = MOST_TRUST_IN_DIFFERENCES if differences and across is None else MOST_TRUST
     if image.channels > 1 or not correlated or kind not in (None, "correlated"):
         across = None
     negligible = NEGLIGIBLE_IN_VOLUMES if across is None else NEGLIGIBLE
-    model = model_of(scales, plane, min(weight, most), kind, negligible)
+    model = model_of(scales, plane, min(trust, most), kind, negligible)
     if across is None:
-        return model, weight
+        return model, trust
     within = np.ones((1, 1)) if model.correlation is None else model.correlation
-    return replace(model, correlation=np.multiply.outer(across, within)), weight
+    return replace(model, correlation=np.multiply.outer(across, within)), trust
 
 
-def _weight(scales: list[Scale], kind: str | None, correlated: bool) -> float:
-    """Return the factor of the correlated part: 0 if there is to be none."""
+def _trust(scales: list[Scale], kind: str | None, correlated: bool) -> float:
+    """Return the trust in the correlated part; 0 leaves it out."""
     if kind == "correlated":
-        return MOST
-    return correlated_trust(scales) if kind is None and correlated else 0.0
+        return MOST_TRUST
+    return trust_in_correlation(scales) if kind is None and correlated else 0.0
 
 
 def _poisson_noise_by_channel(plane: Image) -> NoiseModel:

@@ -3,7 +3,7 @@
 Noise is the sum of a white part, with one level per channel, and a correlated part of the opponent
 channels; the level of both may depend on the brightness. The white part is measured in those
 directions of the space of blocks that contain no texture. The correlated part is the remaining
-variance of the flattest blocks, times a factor that is small if it looks like texture.
+variance of the flattest blocks, times the trust, which is small if it looks like texture.
 """
 
 from dataclasses import replace
@@ -32,7 +32,7 @@ NEGLIGIBLE, NEGLIGIBLE_IN_VOLUMES = 0.04, 0.16
 """Correlations of pixels, or of channels, below which noise counts as white. In volumes, the filter
 for white noise combines more pixels. There, it is as good as that for correlated noise at 0.13, a
 median over films cut from four pictures (0.02 to 0.24, with both kinds of correlation). The limit
-is higher because the factor of the correlated part raises what is measured; it was chosen on films
+is higher because the trust, a factor up to 2.2, raises what is measured; it was chosen on films
 of two pictures, 'hopper' and 'coffee', with white noise."""
 
 _REACH = 7  # largest displacement, in pixels, at which noise may be correlated
@@ -49,11 +49,11 @@ _STANDARD_ERRORS = 2  # a block is negative if its mean is this many standard er
 def model_of(
     scales: list[Scale],
     image: Image,
-    factor: float,
+    trust: float,
     kind: str | None = None,
     negligible: float = NEGLIGIBLE,
 ) -> NoiseModel:
-    """Return the noise of an image, given its scales; `factor` multiplies the correlated part.
+    """Return the noise of an image, given its scales; `trust` multiplies the correlated part.
 
     It is white if no correlation is as large as `negligible`.
     """
@@ -64,7 +64,7 @@ def model_of(
     in_opponent = _in_opponent(matrix, independent, shared)
     whole = independent_white(full) if image.channels > 1 else independent
     measured = _in_opponent(matrix, whole, shared_white(full))
-    correlated = _limited(_correlated_part(scales, measured, factor), in_opponent, most)
+    correlated = _limited(_correlated_part(scales, measured, trust), in_opponent, most)
     back = np.linalg.inv(matrix)
     covariance = np.einsum("ck,dk,kyx->cdyx", back, back, correlated)
     covariance[..., _REACH, _REACH] += np.diag(np.maximum(independent, 1e-24)) + shared
@@ -179,16 +179,16 @@ def _in_opponent(matrix: Floats, independent: Floats, shared: float) -> Floats:
     return variances
 
 
-def _correlated_part(scales: list[Scale], white: Floats, factor: float) -> Floats:
+def _correlated_part(scales: list[Scale], white: Floats, trust: float) -> Floats:
     """Return the (C, 2 reach + 1, 2 reach + 1) autocovariances of the opponent channels.
 
     Their spectra are those of the flattest blocks, minus the (C,) variances `white` of white noise,
-    times `factor`. The spectrum at half the size resolves low frequencies better; it counts less if
+    times `trust`. The spectrum at half the size resolves low frequencies better; it counts less if
     only few blocks there are as flat as the flattest tenth.
     """
     size = 2 * _REACH + 1
     covariances = np.zeros((len(white), size, size))
-    if factor == 0:
+    if trust == 0:
         return covariances
     scales = scales[:2]
     u, v, spectra = zip(*(_samples(scale, i) for i, scale in enumerate(scales)), strict=True)
@@ -199,7 +199,7 @@ def _correlated_part(scales: list[Scale], white: Floats, factor: float) -> Float
     around = 2 * np.pi * np.fft.fftfreq(2 * size)
     everywhere = cosines(*np.meshgrid(around, around, indexing="ij"))
     for floor, spectrum, covariance in zip(white, np.hstack(spectra), covariances, strict=True):
-        beyond = factor * np.maximum(spectrum - floor, _LEAST_SHARE * spectrum + 1e-15)
+        beyond = trust * np.maximum(spectrum - floor, _LEAST_SHARE * spectrum + 1e-15)
         smooth = np.exp(np.minimum(everywhere @ (fit @ np.log(beyond)), np.log(1.2 * beyond.max())))
         covariance[:] = np.roll(np.fft.ifft2(smooth).real, _REACH, (0, 1))[:size, :size]
     return covariances

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-MOST = 2.2  # largest factor of the correlated part; the fit's score is flat from 2.0 to 2.6
-MOST_OF_DIFFERENCES = 1.7
+MOST_TRUST = 2.2  # factor of the correlated part; the fit's score is flat from 2.0 to 2.6
+MOST_TRUST_IN_DIFFERENCES = 1.7
 """The same for differences of slices with independent noise. It would be 1.3 for noise of one level
 (blocks without mean and slopes show three quarters of it), and 2.2 for speckle, whose flattest
 blocks are the darkest ones."""
@@ -12,7 +12,7 @@ WEIGHTS = (4.2, 2.48, -2.79, -2.15, 2.2, -2.55)
 """Constant and weights of the `features`, fitted by ``python -m benchmarks.noise_fit``, that of the
 color after the others: docs/estimation_figures.md has those that the command gives now."""
 
-CLEAR = 0.6 * MOST  # factor above which noise is clearly there
+CLEAR = 0.6 * MOST_TRUST  # trust above which noise is clearly there
 _STRONG = 0.02  # level, relative to the contrast of an image, from which noise counts as strong
 _TYPICAL_COLOR = -1.9  # `Scale.third_color` for which its feature is 0, as it is without colors
 _LEAST_SHARE = 0.02  # least share of a variance that counts as beyond white noise
@@ -39,18 +39,18 @@ def features(scales):
     return np.array([share, np.clip(growth, 0, 2.5), strong, color, min(1.0, full.turns)])
 
 
-def factor(values, weights=WEIGHTS):
-    """Return the factor of the correlated part, from the values of `features`.
+def trust_by_features(values, weights=WEIGHTS):
+    """Return the trust in the correlated part, its factor, from the values of `features`.
 
     It is near 0 for texture and white noise, and 1.5 to 2.2 for other noise. It may be above 1,
     because the flattest blocks are those with the least noise.
     """
-    return MOST / (1 + np.exp(-weights[0] - values @ np.array(weights[1:])))
+    return MOST_TRUST / (1 + np.exp(-weights[0] - values @ np.array(weights[1:])))
 
 
-def correlated_trust(scales):
-    """Return the factor of the correlated part of an image, given the list of `Scale`."""
-    return float(factor(features(scales))) * (1 - two_values(scales))
+def trust_in_correlation(scales):
+    """Return the trust in the correlated part of an image's noise, given the list of `Scale`."""
+    return float(trust_by_features(features(scales))) * (1 - two_values(scales))
 
 
 def two_values(scales):

@@ -7,7 +7,7 @@ from noises import KERNELS, filtered, skimage_picture
 from nnk_image import denoise
 from nnk_image.base.image import check_image
 from nnk_image.noise.estimation import measure_scales
-from nnk_image.noise.trust import MOST, factor, features
+from nnk_image.noise.trust import MOST_TRUST, features, trust_in_correlation
 
 SHAPE = 256, 256
 STRENGTH = np.exp(2 * filtered(np.ones((24, 24)) / 24, SHAPE, 1))
@@ -15,13 +15,13 @@ TEXTURE = {n: 100 + 10 * STRENGTH * filtered(kernel, SHAPE, 2) for n, kernel in 
 """Textures that are strong in some places and weak in others, as in photographs."""
 
 
-def factor_of(image):
-    return factor(features(measure_scales(check_image(image))))
+def trust_in(image):
+    return trust_in_correlation(measure_scales(check_image(image)))
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_texture_of_varying_strength_is_kept(name):
-    """Denoising removes little of it: the factor is small, or the check of the result fails."""
+    """Denoising removes little of it: the trust is small, or the check of the result fails."""
     change = denoise(TEXTURE[name]) - TEXTURE[name]
     assert np.std(change) < 0.03 * np.std(TEXTURE[name])
 
@@ -55,13 +55,14 @@ def test_noise_behind_a_color_matrix_is_noise():
     noise += 0.4 * np.random.default_rng(5).normal(size=noise.shape)
     matrix = np.full((3, 3), -0.6) + 2.8 * np.eye(3)  # rows with sum 1, as of a camera
     scene = 0.5 * skimage_picture("clock_motion.png")[:256, :256, None] + np.array([60, 50, 40])
-    assert factor(features(measure_scales(check_image(scene + 10 * noise @ matrix, -1)))) > MOST / 2
+    scales = measure_scales(check_image(scene + 10 * noise @ matrix, -1))
+    assert trust_in_correlation(scales) > MOST_TRUST / 2
 
 
 @pytest.mark.parametrize("name", ["clock_motion.png", "moon.png", "camera.png"])
-def test_factor_in_photographs(name):
-    """The factor is high for correlated noise and low for white noise."""
+def test_trust_in_photographs(name):
+    """The trust is high for correlated noise and low for white noise."""
     clean = skimage_picture(name)[:256, :256]
-    found = [factor_of(clean + 20 * filtered(KERNELS[k], SHAPE, 3)) for k in ("binomial", "white")]
-    assert found[0] > 0.6 * MOST
-    assert found[1] < 0.25 * MOST
+    found = [trust_in(clean + 20 * filtered(KERNELS[k], SHAPE, 3)) for k in ("binomial", "white")]
+    assert found[0] > 0.6 * MOST_TRUST
+    assert found[1] < 0.25 * MOST_TRUST
