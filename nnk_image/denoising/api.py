@@ -123,10 +123,11 @@ def denoise(
     -----
     By default, the noise is estimated by `estimate_noise`. If what is removed does not look like
     noise to `check_residual`, the image is denoised again as if the noise were uncorrelated, and
-    then as if it were white. If that does not look like noise either, it is left unchanged. If the
-    noise is neither white nor Poisson noise, the result is corrected by `correct_bias`. Isolated
-    pixels, such as hot ones, and pixels without data, whose value is far from all others, are
-    returned unchanged.
+    then as if it were white. If that does not look like noise either, only row and column noise is
+    removed. With a `strength` above 1, which removes more than noise, the first result is returned.
+    If the noise is neither white nor Poisson noise, the result is corrected by `correct_bias`.
+    Isolated pixels, such as hot ones, and pixels without data, whose value is far from all others,
+    are returned unchanged.
 
     'sgw' follows [2]_, section 3.1.3.2, with four changes, one of them the Laplacian [3]_.
 
@@ -188,7 +189,7 @@ def denoise_and_report(
         return denoise_image(checked, noise, options, n_jobs, progress)
 
     if sigma is None:
-        noise, pixels = _remove_estimated_noise(checked, remove, keep_texture=strength <= 1)
+        noise, pixels = _remove_estimated_noise(checked, remove, check=strength <= 1)
     else:
         noise = given_noise(sigma, checked)
         _warn_of_offset(noise, checked)
@@ -209,24 +210,26 @@ def denoise_and_report(
 
 
 def _remove_estimated_noise(
-    image: Image, remove: Callable[[NoiseModel], Array], keep_texture: bool
+    image: Image, remove: Callable[[NoiseModel], Array], check: bool
 ) -> tuple[NoiseModel, Array]:
-    """Return the estimated noise, or weaker noise that leaves texture, and the result."""
+    """Return the estimated noise, and the result of ``remove(noise)``.
+
+    If a `check` of the result shows that texture was removed, it is that of weaker noise.
+    """
     noise, trust = estimated_noise(image)
     pixels = remove(noise)
-    if not keep_texture:
+    if not check or trust == np.inf:
         return noise, pixels
     # Noise that is clearly there may be stronger in structured areas, if these are brighter.
     clear = trust > CLEAR or any(noise.gain)
-    certain = trust == np.inf
-    if certain or checked_residual(image, pixels, noise, even=not clear).is_noise:
+    if checked_residual(image, pixels, noise, even=not clear).is_noise:
         return noise, pixels
     if noise.correlation is not None:
         noise, _ = estimated_noise(image, correlated=False)
         pixels = remove(noise)
-        check = checked_residual(image, pixels, noise)
+        found = checked_residual(image, pixels, noise)
         # Texture was removed before, so `structure` would fail again: the kurtosis decides.
-        if is_noise(check._replace(structure=np.nan), noise):
+        if is_noise(found._replace(structure=np.nan), noise):
             return noise, pixels
     if noise.curve is not None or any(noise.gain):
         noise, _ = estimated_noise(image, kind="white")
