@@ -6,10 +6,10 @@ memory layout or byte order.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -61,14 +61,6 @@ class Image:
         """Which pixels are valid: `valid`, or True everywhere."""
         return np.full(self.shape, True) if self.valid is None else self.valid
 
-    @cached_property
-    def substitutes(self) -> Array | None:
-        """Indices of the pixels whose values `filled` gives to the masked ones.
-
-        They are cached, because finding them takes longer than most steps that use them.
-        """
-        return None if self.valid is None else _substitutes(self.valid)
-
     @property
     def center(self) -> float:
         """Middle of the range of values."""
@@ -78,6 +70,28 @@ class Image:
     def half_range(self) -> float:
         """Half the range of values; the whole range may be infinite."""
         return self.high / 2 - self.low / 2
+
+    def replaced(self, **changes: Any) -> Self:
+        """Return the image with other `pixels`, or another mask `valid`, and their range."""
+        image = replace(self, **changes)
+        values = image.pixels[image.inside]
+        return replace(image, low=float(values.min()), high=float(values.max()))
+
+    def filled(self, pixels: Array) -> Array:
+        """Return (..., C) pixels with masked ones replaced by valid ones; noise is still noise.
+
+        Areas mirror the pixels around them. A pixel whose mirror image is masked too, or outside of
+        the image, gets the value of the nearest valid one.
+        """
+        if self.valid is None:
+            return pixels
+        result = pixels.copy()
+        result[~self.valid] = pixels[self._substitutes]
+        return result
+
+    @cached_property
+    def _substitutes(self) -> tuple[Array, ...]:
+        return _find_substitutes(self.mask)  # slower than most steps that use them
 
     def restore(self, pixels: Array) -> Array:
         """Return (H, W, C) pixels with the caller's axes."""
@@ -316,21 +330,8 @@ def require_per_pixel(
     memory.require(int(need), f"{what} of an image of shape {'x'.join(map(str, image.shape))}")
 
 
-def filled(pixels: Array, valid: Bools | None, substitutes: Array | None = None) -> Array:
-    """Return (..., C) pixels with masked ones replaced by valid ones, so that noise is still noise.
-
-    Areas mirror the pixels around them. A pixel whose mirror image is masked too, or outside of the
-    image, gets the value of the nearest valid one. Calls for one `Image` may share `substitutes`.
-    """
-    if valid is None:
-        return pixels
-    result = pixels.copy()
-    result[~valid] = pixels[tuple(_substitutes(valid) if substitutes is None else substitutes)]
-    return result
-
-
-def _substitutes(valid: Bools) -> Array:
-    """Return the indices of the pixels, (axes, n), whose values the n masked ones get."""
+def _find_substitutes(valid: Bools) -> tuple[Array, ...]:
+    """Return the indices along each axis of the pixels whose values the masked ones get."""
     nearest = distance_transform_edt(~valid, return_distances=False, return_indices=True)
     nearest = nearest[:, ~valid]
     masked = np.array(np.nonzero(~valid), nearest.dtype)
@@ -339,4 +340,4 @@ def _substitutes(valid: Bools) -> Array:
     sizes = np.array(valid.shape)[:, None]
     usable = np.all((mirrored >= 0) & (mirrored < sizes), axis=0)
     usable[usable] = valid[tuple(mirrored[:, usable])]
-    return np.where(usable, mirrored, nearest)
+    return tuple(np.where(usable, mirrored, nearest))

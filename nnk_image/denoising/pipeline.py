@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from nnk_image.base.channels import channel_sources
 from nnk_image.base.checks import check_choice, check_number
-from nnk_image.base.image import Image, filled, relative_spacing
+from nnk_image.base.image import Image, relative_spacing
 from nnk_image.base.memory import require
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising import low_counts
@@ -165,7 +165,7 @@ def _denoise_together(image, noise, channels, steps, executor):
     """Return the denoised (..., n) pixels of n channels: to unit noise, denoise, and back."""
     unit_noise = StandardNoise.of(noise, channels, len(image.shape))
     noisy = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
-    noisy, estimate = filled(noisy, image.valid, image.substitutes), None
+    noisy, estimate = image.filled(noisy), None
     strength = steps.options.strength
     for name, side, share in steps.rounds:
         units = _units(image, noise, channels, unit_noise, side, share)

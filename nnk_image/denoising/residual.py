@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.geometry import as_blocks
-from nnk_image.base.image import Array, Bools, Floats, Image, check_image, filled, spatial_shape
+from nnk_image.base.image import Array, Bools, Floats, Image, check_image, spatial_shape
 from nnk_image.denoising.periodicity import periodicity_of
 from nnk_image.noise.blocks import constant_pixels, empty_pixels
 from nnk_image.noise.checks import root_mean_square
@@ -156,10 +156,7 @@ def checked_residual(
     """
     shape = -1, image.shape[-1], image.channels
     # Some blocks contain masked pixels, whose values must not matter.
-    given, result = (
-        filled(pixels, image.valid, image.substitutes).reshape(shape)
-        for pixels in (image.pixels, denoised)
-    )
+    given, result = (image.filled(pixels).reshape(shape) for pixels in (image.pixels, denoised))
     after = _luminance(image, result)
     removed = _luminance(image, given) - after
     variances, kurtosis = _moments(_blocks(removed))

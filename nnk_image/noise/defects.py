@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import maximum_filter, minimum_filter
 
-from nnk_image.base.image import Array, Bools, Image, filled
+from nnk_image.base.image import Array, Bools, Image
 from nnk_image.noise.clipping import AROUND, few_values
 
 _LEAST_DISTANCE = 2.5
@@ -41,9 +41,9 @@ def without_isolated_pixels(image: Image) -> Image:
         return image
     near, isolated, far = found = np.zeros((3, *image.shape), bool)
     for index in np.ndindex(image.shape[:-2]):
-        own = None if image.valid is None else image.valid[index]
-        if own is None or own.any():
-            distance, unit = _distances(filled(image.pixels[index], own), image)
+        valid = None if image.valid is None else image.valid[index]
+        if valid is None or valid.any():
+            distance, unit = _distances(replace(image, pixels=image.pixels[index], valid=valid))
             for own_found, factor in zip(found, (_TAIL, 1.0, _BEYOND_TAIL), strict=True):
                 own_found[index] = distance > factor * _LEAST_DISTANCE * unit
     is_tail = np.count_nonzero(near) > 2 * np.count_nonzero(isolated)
@@ -75,20 +75,16 @@ def _is_apart(values: Array, extreme: Any) -> bool:
 
 def _without(image: Image, defects: Bools) -> Image:
     """Return the image with a mask that leaves out the `defects`, if there are any."""
-    if not defects.any():
-        return image
-    valid = image.mask & ~defects
-    values = image.pixels[valid]
-    return replace(image, valid=valid, low=float(values.min()), high=float(values.max()))
+    return image.replaced(valid=image.mask & ~defects) if defects.any() else image
 
 
-def _distances(pixels: Array, image: Image) -> tuple[Array, Array]:
-    """Return how far (H, W, C) pixels of a slice are above, or below, all eight neighbors.
+def _distances(image: Image) -> tuple[Array, Array]:
+    """Return how far the pixels of a slice are above, or below, all eight neighbors.
 
     The second value is the unit: the range of the neighbors, or a large one in the slice.
     """
-    luminance = np.zeros(pixels.shape[:2], np.float32)
-    for channel in np.moveaxis(pixels, -1, 0):
+    luminance = np.zeros(image.shape, np.float32)
+    for channel in np.moveaxis(image.filled(image.pixels), -1, 0):
         luminance += np.subtract(channel, image.center, dtype=image.dtype) / image.half_range
     low = minimum_filter(luminance, footprint=AROUND, mode="mirror")
     high = maximum_filter(luminance, footprint=AROUND, mode="mirror")

@@ -18,7 +18,6 @@ from nnk_image.base.image import (
     Floats,
     Image,
     check_image,
-    filled,
     require_per_pixel,
     spatial_shape,
 )
@@ -143,16 +142,13 @@ def estimated_noise(
     The second value is the trust in that part, a factor by which it is multiplied: small if it may
     be texture, and infinite for counts of photons, which are certain.
     """
-    values = image.pixels[image.inside]
-    sources = channel_sources(keys := channel_keys(values))
+    sources = channel_sources(keys := channel_keys(image.pixels[image.inside]))
     kept = sorted({*sources} - {-1})
     if len(kept) == image.channels:
         return _estimated(image, kind, correlated)
     if not kept:
         return NoiseModel([0.0] * image.channels), 0.0
-    low, high = (float(limit(values[..., kept])) for limit in (np.min, np.max))
-    pixels = np.ascontiguousarray(image.pixels[..., kept])
-    part = replace(image, pixels=pixels, low=low, high=high)
+    part = image.replaced(pixels=np.ascontiguousarray(image.pixels[..., kept]))
     model, trust = _estimated(part, kind, correlated)
     places = [kept.index(source) if source in kept else -1 for source in sources]
     constant = [value for is_constant, value in keys if is_constant]
@@ -365,8 +361,7 @@ def _plane(image: Image) -> Image:
             "sigma to denoise"
         )
     if len(image.shape) == 2:
-        pixels = np.ascontiguousarray(filled(image.pixels, image.valid, image.substitutes))
-        return replace(image, pixels=pixels)
+        return replace(image, pixels=np.ascontiguousarray(image.filled(image.pixels)))
     usable = np.any(image.mask.reshape(-1, height * width), axis=1)
     return _stacked(image, _some_slices(np.asarray(usable), image))
 
@@ -385,5 +380,7 @@ def _stacked(image: Image, numbers: npt.NDArray[np.intp]) -> Image:
     valid = np.pad(valid, ((0, 0), (0, 1), (0, 0))).reshape(-1, width)
     rows = image.pixels.reshape(-1, height, width, image.channels)[numbers]
     rows = np.pad(rows, ((0, 0), (0, 1), (0, 0), (0, 0)), mode="edge")
-    rows = rows.reshape(-1, width, image.channels)
-    return replace(image, pixels=rows if image.valid is None else filled(rows, valid), valid=valid)
+    stacked = replace(image, pixels=rows.reshape(-1, width, image.channels), valid=valid)
+    if image.valid is None:
+        return stacked
+    return replace(stacked, pixels=stacked.filled(stacked.pixels))

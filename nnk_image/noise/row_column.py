@@ -6,8 +6,6 @@ the image changes from one row to the next at some of its pixels, an offset at a
 median of these differences shows the change of the offset.
 """
 
-from dataclasses import replace
-
 import numpy as np
 from scipy.linalg import solveh_banded
 
@@ -67,8 +65,7 @@ def without_offsets(image: Image, offsets: Floats) -> Image:
     varying = ... if valid is None else valid
     pixels = image.pixels.astype(image.dtype)
     pixels[varying] -= np.moveaxis(offsets, 0, -1)[varying].astype(image.dtype)
-    values = pixels[image.inside]
-    return replace(image, pixels=pixels, low=float(values.min()), high=float(values.max()))
+    return image.replaced(pixels=pixels)
 
 
 def offsets_as_correlation(noise: NoiseModel, image: Image, means, share: float) -> NoiseModel:

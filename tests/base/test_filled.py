@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from nnk_image.base.image import filled
+from nnk_image.base.image import check_image
+
+
+def filled(pixels, valid):
+    return check_image(pixels, -1, valid).filled(pixels)
 
 
 @pytest.mark.parametrize("widths", [[(3, 0), (0, 5)], [(4, 2), (6, 1)], [(1, 2), (3, 3), (0, 4)]])
