@@ -89,39 +89,46 @@ class PatchGroups:
     def first_estimate(self, noisy, noise, executor, where=None, rest=None):
         """Return the first estimate of noisy channels (C, H, W); see `keep` and `filter`."""
         self.keep(where, every_second=True)  # a rough estimate is enough for the passes that follow
-        estimate, _ = self.filter(noisy, noisy, noisy, noise, executor, first=True, rest=rest)
+        filters = False, _FIRST_A, 1 + _FIRST_A, _MOST_NOISE
+        estimate, _ = self._pass(filters, [noisy, noisy, noisy], noise, executor, 0.0, rest)
         self.keep()
         return estimate
 
-    def filter(self, y, z, x, noise, executor, tau=0.0, first=False, rest=None):
-        """Make one pass on channels that share their filters; see nnk_patch_pass in nnk_patches.h.
+    def filter(self, noisy, work, pilot, noise, executor, tau=0.0, rest=None):
+        """Make one pass on channels that share their filters.
 
         Filters combine the pixels of a patch; those of one channel of a volume with white noise
         combine the members of a group, which gains 1 dB there.
 
-        `y`, `z` and `x`, each (C, H, W), are noisy image, working image and pilot; the pilot of the
-        `first` estimate is noisy itself. `noise` is that of these channels. `tau` is the noise left
-        in the next working image, relative to sigma. Pixels in no group, if some groups were not
-        kept, get the values of `rest`, by default `x`.
+        The noisy image, the working image and the pilot are (C, H, W). `noise` is that of these
+        channels. `tau` is the noise left in the next working image, relative to sigma. Pixels in no
+        group, if some groups were not kept, get the values of `rest`, by default the pilot's.
 
         Returns the next pilot and working image; the same array if tau is 0, in the last pass.
         """
-        n, n_sums = len(y), 2 * len(y) if tau > 0 else len(y)
-        across_members = y.ndim > 3 and n == 1 and noise.is_white and not first
-        a, b, limit = (_FIRST_A, 1 + _FIRST_A, _MOST_NOISE) if first else (1.0, 1.0, math.inf)
-        if y.ndim > 3 and not first and not across_members:
-            a = b = max(1.0, _OVERFITTING * math.prod(self.patch) / (n * self.group))
-        covariance = noise.covariance(self.patch, y.dtype)
+        n, is_volume = len(noisy), noisy.ndim > 3
+        across_members = is_volume and n == 1 and noise.is_white
+        a = 1.0
+        if is_volume and not across_members:
+            a = max(1.0, _OVERFITTING * math.prod(self.patch) / (n * self.group))
+        filters = across_members, a, a, math.inf
+        return self._pass(filters, [noisy, work, pilot], noise, executor, tau, rest)
+
+    def _pass(self, filters, images, noise, executor, tau, rest):
+        """Make one pass; `filters` are across_members, a, b and limit of nnk_patch_pass."""
+        across_members, a, b, limit = filters
+        n, rest = len(images[0]), images[-1] if rest is None else rest
+        n_sums = 2 * n if tau > 0 else n
+        covariance = noise.covariance(self.patch, images[0].dtype)
         options = across_members, a, b, tau, limit, covariance
-        images = [image.reshape(n, -1) for image in (y, z, x)]
-        sums = self._sums(options, images, n_sums, executor)
+        sums = self._sums(options, [image.reshape(n, -1) for image in images], n_sums, executor)
         weights = sums[n_sums]
         for axis, side in enumerate(self.patch):  # from the patches' first pixels to all pixels
             weights = _sums_before(weights, axis, side)
         alone = weights == 0
         weights[alone] = 1
         for start in range(0, n_sums, n):
-            np.copyto(sums[start : start + n], x if rest is None else rest, where=alone)
+            np.copyto(sums[start : start + n], rest, where=alone)
         sums[:n_sums] /= weights
         return sums[:n], sums[n:n_sums] if tau > 0 else sums[:n]
 
