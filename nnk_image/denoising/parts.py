@@ -19,13 +19,13 @@ from nnk_image.base.lazy import Layout, delayed, part_of, task
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.reach import Slices, Tile, cut, largest_side
 from nnk_image.denoising.methods import METHODS
-from nnk_image.denoising.pipeline import Options, denoise_pixels, plan, without_single_axes
+from nnk_image.denoising.pipeline import Options, adapted, denoise_pixels, plan
 from nnk_image.denoising.statistics import Statistics
 from nnk_image.noise.clipping import unclip
 from nnk_image.noise.defects import without_isolated_pixels
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import check_magnitudes, given_noise
-from nnk_image.noise.model import NoiseModel, with_levels
+from nnk_image.noise.model import NoiseModel
 from nnk_image.noise.slices import SLAB
 
 _MOST_WORK = 8  # pixels of all tiles with overlap, over those of the image, without a warning
@@ -174,10 +174,9 @@ def denoise_part(
     image = replace(image, low=low, high=high)  # those of the whole image
     if noise.rician:
         check_magnitudes(image)
-    own = with_levels(noise.for_channels(image.channels), image)
-    part, own, options = without_single_axes(image, own, options)
+    part, own, options = adapted(image, noise, options)
     steps = plan(part, own, options, statistics)
     pixels = denoise_pixels(part, own, steps, executor).reshape(image.pixels.shape)
     if noise.is_white:
-        unclip(pixels, statistics.extremes.clipped, noise.for_channels(image.channels).sigma)
+        unclip(pixels, statistics.extremes.clipped, own.sigma)
     return image.restore(pixels[inside])

@@ -101,11 +101,8 @@ def denoise_image(
     progress: bool | Callable[[int, int], Any],
 ):
     """Return the (..., C) pixels of a whole checked image without its noise."""
-    noise = METHODS[options.method].supported_noise(noise.for_channels(image.channels))
-    noise = with_levels(noise, image)
     shape = image.pixels.shape
-    if options.guide is None:
-        image, noise, options = without_single_axes(image, noise, options)
+    image, noise, options = adapted(image, noise, options)
     steps = plan(image, noise, options, Statistics.of(image, noise))
     rows = steps.rows(image.shape, noise.correlation is None)
     if noise.has_row_or_column_noise:
@@ -118,12 +115,22 @@ def denoise_image(
     return pixels.reshape(shape)
 
 
-def denoise_pixels(image: Image, noise: NoiseModel, steps: Plan, executor: RowExecutor):
-    """Return the (..., C) pixels of a checked image, or of a part of it, without its noise.
+def adapted(image: Image, noise: NoiseModel, options: Options) -> tuple[Image, NoiseModel, Options]:
+    """Return a checked image, its noise and the options as the other functions expect them.
 
-    `noise` has one value per channel, and `levels` instead of a curve; row and column noise was
-    removed before. The plan `steps` and the limits `image.low` and `image.high` are those of the
-    whole image.
+    The noise gets one value per channel, and `levels` instead of a curve, or neither if the method
+    assumes one level.
+    """
+    noise = METHODS[options.method].supported_noise(noise.for_channels(image.channels))
+    noise = with_levels(noise, image)
+    return _without_single_axes(image, noise, options)
+
+
+def denoise_pixels(image: Image, noise: NoiseModel, steps: Plan, executor: RowExecutor):
+    """Return the (..., C) pixels of an image, or of a part of it, without its noise.
+
+    Image and noise are `adapted`, and row and column noise was removed before. The plan `steps` and
+    the limits `image.low` and `image.high` are those of the whole image.
     """
     inside = image.inside
     pixels: Any = None
@@ -170,7 +177,8 @@ def _denoise_together(image, noise, channels, steps, executor):
     for name, side, share in steps.rounds:
         units = _units(image, noise, channels, unit_noise, side, share)
         mixture = noisy if estimate is None else share * noisy + (1 - share) * estimate
-        noisy = noisy if any(noise.gain) else None  # to free memory, and again below
+        if not any(noise.gain):
+            noisy = None  # not needed again: free its memory
         unit_image = _unit_image(image, units, mixture, strength)
         del mixture
         own_noise = unit_noise if side == 1 else WHITE
@@ -231,12 +239,16 @@ def _without_row_and_column_noise(image, noise, executor):
     return row_column.without_offsets(image, offsets)
 
 
-def without_single_axes(image: Image, noise: NoiseModel, options: Options):
+def _without_single_axes(
+    image: Image, noise: NoiseModel, options: Options
+) -> tuple[Image, NoiseModel, Options]:
     """Return image, noise and options without axes of one pixel, as far as two axes remain.
 
     So a volume of one slice is treated as an image. A column becomes a row, which is faster, unless
-    its noise depends on the direction.
+    its noise depends on the direction. With a guide, whose axes are fixed, nothing changes.
     """
+    if options.guide is not None:
+        return image, noise, options
     axes = len(image.shape)
     kept = [axis for axis, n in enumerate(image.shape) if n > 1 or axis >= axes - 2]
     shape, spacing = tuple(image.shape[axis] for axis in kept), options.spacing
