@@ -140,7 +140,7 @@ def _statistics_of_part(image: Image, executor: RowExecutor, noise: NoiseModel) 
 
 def merge_statistics(parts: Sequence[Statistics]) -> Statistics:
     """Return the statistics of the whole image from those of its parts."""
-    sizes = [part.extremes.pixels for part in parts]
+    sizes = [part.extremes.n_pixels for part in parts]
     means, squares = (
         tuple(np.average([getattr(part, name) for part in parts], axis=0, weights=sizes))
         for name in ("means", "squares")

@@ -5,11 +5,15 @@ docs/estimation.md. The parts are uncorrelated because the covariance of noise i
 offset and at the opposite one.
 """
 
+from typing import NamedTuple, Self
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.ndimage import maximum_filter
 
 from nnk_image.base.channels import cosine_matrix
+from nnk_image.base.image import Array, Bools, Floats
+from nnk_image.base.pyramid import halve
 from nnk_image.noise.clipping import clipped_noise, clipped_normal
 
 SIDE = 8  # height and width of a block in pixels, as in JPEG
@@ -22,7 +26,7 @@ _MOST_UNUSABLE, _RAISED_MOST_UNUSABLE, _LOW_QUANTILE = 0.05, 0.5, 0.1
 the blocks comply, it is raised until a tenth does, up to the second number. The first number is
 also the largest share of pixels of constant areas, which show no noise; there it is not raised."""
 
-_MOST_DARK = 0.6  # largest share of values clipped at black in a block, in any channel
+_MOST_BLACK = 0.6  # largest share of values clipped at black in a block, in any channel
 _MOST_CLIPPED, _LEAST_VARIANCE = 0.75, 0.15
 """Largest share of such values in a block of paper around text, and the share of its
 variance that normal noise retains where that share is clipped."""
@@ -88,17 +92,32 @@ def is_drawing(constant, valid):
     return np.count_nonzero(away) <= _MOST_AWAY * np.count_nonzero(valid & ~constant)
 
 
-def coefficients_of_blocks(channels, brightness, usable, constant, dark):
+class Planes(NamedTuple):
+    """An image of two axes in which noise is measured, and where it can be."""
+
+    channels: Floats  # (C, H, W)
+    brightness: Floats  # (H, W) mean of the channels, or of those of which they are differences
+    usable: Floats  # (H, W) shares of the channels that are neither masked nor clipped at white
+    constant: Bools  # (H, W) pixels of constant areas
+    black: Array  # (C, H, W) shares clipped at black
+
+    def halved(self) -> Self:
+        """Return the planes of the image at half its size."""
+        channels = halve(self.channels)
+        brightness, usable = (halve(a[None])[0] / 2 for a in (self.brightness, self.usable))
+        constant = halve(self.constant[None].astype(float))[0] > 1
+        black = halve(self.black.astype(channels.dtype)) / 2
+        return type(self)(channels, brightness, usable, constant, black)
+
+
+def coefficients_of_blocks(planes):
     """Return (n, C, frequencies) coefficients of usable blocks, and two values of each block.
 
     The latter are its brightness, and the share of its pixels that were clipped at black in the
     channel with the fewest. The coefficients are those of the opponent channels of `cosine_matrix`,
     raised by as much as clipping at black has weakened the noise.
-
-    `channels` is (C, H, W), `brightness` (H, W) the mean of the channels, or of those of which they
-    are differences, `usable` (H, W) shares of the channels that are neither masked nor clipped at
-    white, `constant` (H, W) pixels of constant areas, and `dark` (C, H, W) shares clipped at black.
     """
+    channels, brightness, usable, constant, black = planes
     area = usable[~constant].sum()
     step = next((n for n in _STEPS if area >= _ENOUGH_BLOCKS * n**2), _STEPS[-1])
     step = max(step, np.sqrt(area / _MOST_BLOCKS))
@@ -107,14 +126,15 @@ def coefficients_of_blocks(channels, brightness, usable, constant, dark):
         sliding_window_view(a, (SIDE, SIDE))[y[:, None], x].mean(axis=(2, 3))
         for a in (1 - usable, constant)
     )
-    dark = sliding_window_view(dark, (SIDE, SIDE), axis=(1, 2))[:, y[:, None], x].mean(axis=(3, 4))
+    windows = sliding_window_view(black, (SIDE, SIDE), axis=(1, 2))
+    black = windows[:, y[:, None], x].mean(axis=(3, 4))
     chosen = (uniform <= _MOST_UNUSABLE) & (unusable <= _MOST_CLIPPED)
-    row, column = np.nonzero(chosen & (dark.max(axis=0) <= _MOST_DARK))
+    row, column = np.nonzero(chosen & (black.max(axis=0) <= _MOST_BLACK))
     windows = sliding_window_view(channels, (SIDE, SIDE), axis=(1, 2))[:, y[row], x[column]]
-    unusable, dark = unusable[row, column], dark[:, row, column]
-    weakened = (dark > 0) & (unusable <= _MOST_UNUSABLE)  # not if clipped at white too
+    unusable, black = unusable[row, column], black[:, row, column]
+    weakened = (black > 0) & (unusable <= _MOST_UNUSABLE)  # not if clipped at white too
     if weakened.any():
-        weak, (deviations, _) = windows[weakened], clipped_normal(dark[weakened])
+        weak, (deviations, _) = windows[weakened], clipped_normal(black[weakened])
         means = weak.mean(axis=(1, 2), keepdims=True)
         windows[weakened] = means + (weak - means) / deviations[:, None, None]
     blocks = np.tensordot(windows, cosine_matrix(len(channels)), (0, 1)).transpose(0, 3, 1, 2)
@@ -122,7 +142,7 @@ def coefficients_of_blocks(channels, brightness, usable, constant, dark):
     blocks, row, column = blocks[kept], row[kept], column[kept]
     means = sliding_window_view(brightness, (SIDE, SIDE))[y[row], x[column]].mean(axis=(1, 2))
     coefficients = blocks.reshape(-1, SIDE * SIDE) @ DCT_MATRIX
-    return coefficients.reshape(*blocks.shape[:2], len(U)), means, dark.min(axis=0)[kept]
+    return coefficients.reshape(*blocks.shape[:2], len(U)), means, black.min(axis=0)[kept]
 
 
 def _least_clipped(unusable, luminance):
@@ -140,12 +160,12 @@ def _least_clipped(unusable, luminance):
     return few
 
 
-def bins_by_brightness(coefficients, brightness, clipped, halvings):
+def bins_by_brightness(coefficients, brightness, black, halvings):
     """Split blocks into bins of equal size by brightness, and the brightest bin further.
 
-    Bins of noise that is `clipped` at black are joined if their means hardly differ, apart from
-    noise: because it is skewed, it varies more in blocks that seem brighter. `brightness` has been
-    averaged down `halvings` times.
+    `black` is the share of each block that is clipped at black. Bins of such noise are joined if
+    their means hardly differ, apart from noise: because it is skewed, it varies more in blocks that
+    seem brighter. `brightness` has been averaged down `halvings` times.
     """
     order = np.argsort(brightness, kind="stable")
     *bins, last = np.array_split(order, int(np.clip(len(order) // _PER_BIN, 1, _BINS)))
@@ -158,7 +178,7 @@ def bins_by_brightness(coefficients, brightness, clipped, halvings):
     joined = []
     for members in (*bins, last):
         distance = brightness[members].mean() - brightness[joined[-1]].mean() if joined else np.inf
-        if distance < least and clipped[members].mean() > CLIPPED:
+        if distance < least and black[members].mean() > CLIPPED:
             members = np.concatenate([joined.pop(), members])
         joined.append(members)
     return joined

@@ -32,8 +32,8 @@ class Extremes:
     """Smallest and largest values of an image, or of a part, and how many pixels have them."""
 
     values: Array  # (2, C), smallest and largest of each channel
-    numbers: npt.NDArray[np.int64]  # (2, C), how many pixels have these values
-    pixels: int  # number of all pixels
+    counts: npt.NDArray[np.int64]  # (2, C), how many pixels have these values
+    n_pixels: int
     few: Array | None  # all different values; None if they are many
 
     @classmethod
@@ -41,28 +41,28 @@ class Extremes:
         """Return the extremes of (..., C) pixels."""
         channels = np.moveaxis(pixels, -1, 0)
         limits = [[c.min() for c in channels], [c.max() for c in channels]]
-        numbers = [
+        counts = [
             [np.count_nonzero(own == limit) for own, limit in zip(channels, row, strict=True)]
             for row in limits
         ]
         values = np.array(limits, dtype=np.float64)
-        return cls(values, np.array(numbers), channels[0].size, few_values(pixels))
+        return cls(values, np.array(counts), channels[0].size, few_values(pixels))
 
     def __add__(self, other: Extremes) -> Extremes:
         """Return the extremes of two parts together."""
         low, high = zip(self.values, other.values, strict=True)
         values = np.array([np.minimum(*low), np.maximum(*high)])
-        numbers = sum(np.where(part.values == values, part.numbers, 0) for part in (self, other))
+        counts = sum(np.where(part.values == values, part.counts, 0) for part in (self, other))
         few = None
         if self.few is not None and other.few is not None:
             few = few_values(np.append(self.few, other.few))
-        return Extremes(values, np.asarray(numbers), self.pixels + other.pixels, few)
+        return Extremes(values, np.asarray(counts), self.n_pixels + other.n_pixels, few)
 
     @property
     def clipped(self) -> Array:
         """The (2, C) limits at which values were clipped; -inf and inf where they were not."""
         beyond = np.array([[-np.inf], [np.inf]])
-        many = self.numbers > max(_CLIPPED_SHARE * self.pixels, _FEWEST_CLIPPED)
+        many = self.counts > max(_CLIPPED_SHARE * self.n_pixels, _FEWEST_CLIPPED)
         return np.where(many & (self.few is None), self.values, beyond)
 
 

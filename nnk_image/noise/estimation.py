@@ -22,7 +22,7 @@ from nnk_image.base.image import (
     spatial_shape,
 )
 from nnk_image.base.parallel import one_blas_thread
-from nnk_image.noise.blocks import SIDE, constant_pixels, is_drawing
+from nnk_image.noise.blocks import SIDE, Planes, constant_pixels, is_drawing
 from nnk_image.noise.clipping import clipped_pixels, few_values
 from nnk_image.noise.defects import without_defects
 from nnk_image.noise.fit import NEGLIGIBLE, NEGLIGIBLE_IN_VOLUMES, model_of
@@ -268,10 +268,11 @@ def measure_scales(image: Image, may_be_drawing: bool = True) -> list[Scale]:
     channels = _units(image)
     brightness, valid = channels.mean(axis=0), image.mask
     black, white = clipped_pixels(image.pixels, valid)
-    scales = scales_of(channels, brightness, valid * (1 - white.mean(axis=0)), constant, black)
+    usable = valid * (1 - white.mean(axis=0))
+    scales = scales_of(Planes(channels, brightness, usable, constant, black))
     if not scales:  # all blocks are clipped or constant, and are used nevertheless
-        none = np.zeros_like(constant)
-        scales = scales_of(channels, brightness, valid.astype(float), none, np.zeros_like(black))
+        usable, constant, black = valid.astype(float), np.zeros_like(constant), np.zeros_like(black)
+        scales = scales_of(Planes(channels, brightness, usable, constant, black))
     if not scales:
         raise ValueError(
             "the noise cannot be estimated, because the mask leaves no complete block; give sigma"
@@ -314,7 +315,7 @@ def _measure_differences(image: Image, across: Floats | None) -> list[Scale]:
     clipped = [clipped_pixels(one.pixels, one.mask) for one in pair]
     black, white = np.mean(clipped, axis=0)
     usable = np.all([one.inside for one in pair], axis=0) * (1 - white.mean(axis=0))
-    return scales_of(first, brightness, usable, constant, black)
+    return scales_of(Planes(first, brightness, usable, constant, black))
 
 
 def _units(image: Image) -> Any:

@@ -1,19 +1,19 @@
 """Noise measured in flat blocks of an image: spectrum, level by brightness, and white part."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander2d
 
 from nnk_image.base.channels import cosine_matrix, opponent_matrix
-from nnk_image.base.image import Bools, Floats
-from nnk_image.base.pyramid import halve
+from nnk_image.base.image import Floats
 from nnk_image.noise.blocks import (
     CLIPPED,
     FLAT,
     PARTS,
     SIDE,
+    Planes,
     U,
     V,
     bins_by_brightness,
@@ -103,17 +103,17 @@ class Scale:
         cls,
         coefficients: Floats,
         brightness: Floats,
-        clipped: Floats,
+        black: Floats,
         halvings: int,
         disjoint: float,
         matrix: Floats | None,
     ) -> Self:
-        """Measure (n, C, frequencies) coefficients of blocks, with shares `clipped` at black.
+        """Measure (n, C, frequencies) coefficients of blocks, see `coefficients_of_blocks`.
 
         Without overlap, there would be `disjoint` blocks. `brightness` has been averaged down
         `halvings` times. If `matrix` is None, it is estimated.
         """
-        bins = bins_by_brightness(coefficients, brightness, clipped, halvings)
+        bins = bins_by_brightness(coefficients, brightness, black, halvings)
         energies = energies_of_parts(coefficients)
         covariances = _covariances(coefficients, flattest_in_bins(energies, bins, _FLATTEST))
         levels, spectra = _levels_and_spectra(covariances)
@@ -162,7 +162,7 @@ class Scale:
             range=(float(brightness.min()), float(brightness.max())),
             flatness=flatness(whitened),
             elasticity=elasticity(whitened),
-            noise_share=noise_share(whitened, luminance, directions, clipped.mean() > CLIPPED),
+            noise_share=noise_share(whitened, luminance, directions, black.mean() > CLIPPED),
             third_color=third_color(covariances),
             turns=turns(covariances[:, :, 0, 0]),
             two_values=two_values_of_bins(
@@ -184,30 +184,22 @@ class Scale:
         return float(np.linalg.norm([_OF_ALL, of_blocks, _BEYOND_WHITE * share]))
 
 
-def scales_of(
-    channels: Floats, brightness: Floats, usable: Floats, constant: Bools, dark: Any
-) -> list[Scale]:
+def scales_of(planes: Planes) -> list[Scale]:
     """Return a `Scale` of an image for its full, half and quarter size, if it is large enough.
 
-    The arguments are those of `coefficients_of_blocks`. The list is empty if there is no block.
+    The list is empty if there is no block.
     """
     found: list[Scale] = []
-    while len(found) < len(_LEAST_PIXELS) and min(channels.shape[1:]) >= SIDE:
-        if np.count_nonzero(~constant) < _LEAST_PIXELS[len(found)]:
+    while len(found) < len(_LEAST_PIXELS) and min(planes.usable.shape) >= SIDE:
+        if np.count_nonzero(~planes.constant) < _LEAST_PIXELS[len(found)]:
             break
-        coefficients, means, clipped = coefficients_of_blocks(
-            channels, brightness, usable, constant, dark
-        )
+        coefficients, brightness, black = coefficients_of_blocks(planes)
         if len(coefficients) == 0:
             break
         matrix = found[0].matrix if found else None
-        disjoint = usable[~constant].sum() / SIDE**2
-        found.append(Scale.of(coefficients, means, clipped, len(found), disjoint, matrix))
-        channels = halve(channels)
-        brightness = halve(brightness[None])[0] / 2
-        usable = halve(usable[None])[0] / 2
-        dark = halve(dark.astype(channels.dtype)) / 2
-        constant = halve(constant[None].astype(float))[0] > 1
+        disjoint = planes.usable[~planes.constant].sum() / SIDE**2
+        found.append(Scale.of(coefficients, brightness, black, len(found), disjoint, matrix))
+        planes = planes.halved()
     return found
 
 

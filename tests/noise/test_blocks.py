@@ -6,7 +6,7 @@ from noises import KERNELS, autocovariance, filtered
 from scipy.fft import dct
 from scipy.stats import kurtosis
 
-from nnk_image.noise.blocks import SIDE, U, V, constant_pixels, is_drawing
+from nnk_image.noise.blocks import SIDE, Planes, U, V, constant_pixels, is_drawing
 from nnk_image.noise.clipping import clipped_noise, clipped_normal, clipped_pixels
 from nnk_image.noise.scale import scales_of
 
@@ -15,8 +15,8 @@ SHAPE = 256, 256
 
 def measure(pixels):
     """Measure the noise of (H, W) pixels at all scales."""
-    usable, dark = np.ones(pixels.shape), np.zeros((1, *pixels.shape))
-    return scales_of(pixels[None], pixels, usable, np.zeros(usable.shape, bool), dark)
+    usable, black = np.ones(pixels.shape), np.zeros((1, *pixels.shape))
+    return scales_of(Planes(pixels[None], pixels, usable, np.zeros(usable.shape, bool), black))
 
 
 def exact_variances(covariance):
