@@ -151,7 +151,7 @@ def by_brightness(full: Scale, white: float, correlated: float, most: Any) -> Fl
     `white` and `correlated` are the typical variances of the two parts.
     """
     # The roots are used, because these measurements contain texture too.
-    of_correlated = np.sqrt(full.levels[0] / full.typical[0])
+    of_correlated = np.sqrt(full.bin_variances[0] / full.typical_variances[0])
     variances = np.minimum(white * full.white_profile + correlated * of_correlated, most)
     return np.maximum(variances, _LEAST_FACTOR**2 * (white + correlated))
 
@@ -162,7 +162,7 @@ def _trusted_white(scales: list[Scale], kind: str | None, most: float) -> tuple[
     Texture is subtracted from what may be texture: in color, what the channels share, and what is
     stronger in some of them; in gray, all of the white part. `most` limits the luminance.
     """
-    full, channels = scales[0], len(scales[0].levels)
+    full, channels = scales[0], len(scales[0].matrix)
     # If the kind is specified, there is noise; if the full size is not like text, it is on paper.
     text = two_values(scales) * between(0, _TEXT, full.two_values) if kind is None else 0.0
     noise = 1 - text

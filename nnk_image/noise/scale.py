@@ -77,8 +77,8 @@ class Scale:
     matrix: Floats  # (C, C), from the channels to opponent channels with uncorrelated noise
     variances: Floats  # (C, n) variances of the coefficients of these, in the typical bin
     brightness: Floats  # (B,) means of the flat blocks of each bin
-    levels: Floats  # (C, B) variances of the opponent channels of `cosine_matrix`
-    spectra: Floats  # (C, n) variances of their coefficients, relative to `levels`
+    bin_variances: Floats  # (C, B) of the opponent channels of `cosine_matrix`, in each bin
+    spectra: Floats  # (C, n) variances of their coefficients, relative to `bin_variances`
     typical_white: Floats  # (C,) variances of white noise in the channels, median of the bins
     typical_white_own: Floats  # (C,) those in the channels of `matrix`
     white_luminance: float  # that in the mean of the channels, times the root of C
@@ -116,7 +116,7 @@ class Scale:
         bins = bins_by_brightness(coefficients, brightness, black, halvings)
         energies = energies_of_parts(coefficients)
         covariances = _covariances(coefficients, flattest_in_bins(energies, bins, _FLATTEST))
-        levels, spectra = _levels_and_spectra(covariances)
+        by_bin, spectra = _variances_and_spectra(covariances)
         rotation = cosine_matrix(coefficients.shape[1])
         of_channels = rotation.T @ covariances @ rotation
         if matrix is None:
@@ -124,8 +124,8 @@ class Scale:
 
         flat = flattest_in_bins(energies, bins, FLAT)
         means = np.array([brightness[np.concatenate(b)].mean() for b in zip(*flat, strict=True)])
-        typical_levels = np.maximum(levels[0], epsilon(levels[0]))
-        at_blocks = np.exp(np.interp(brightness, means, np.log(typical_levels)) / 2)
+        of_luminance = np.maximum(by_bin[0], epsilon(by_bin[0]))
+        at_blocks = np.exp(np.interp(brightness, means, np.log(of_luminance)) / 2)
         luminance = coefficients[:, 0] / at_blocks[:, None]
         whitened = luminance / np.sqrt(spectra[0])
         texture = texture_of_bins(whitened, flat)
@@ -134,25 +134,25 @@ class Scale:
         n, independent = len(matrix), min(1.0, disjoint / len(coefficients))
         rows = np.vstack([rotation.T, matrix @ rotation.T, np.eye(n)[:1]])
         measured = [
-            _white(own, flat, typical_levels, independent)
+            _white(own, flat, of_luminance, independent)
             for own in np.einsum("kc,ncu->knu", rows, coefficients)
         ]
         directions = measured[-1][1]
         white = np.maximum([variances for variances, _ in measured], 1e-24)
         mean = white[:n].mean(axis=0)
-        certainty = _certainty(mean, levels[0], texture)
+        certainty = _certainty(mean, by_bin[0], texture)
         profile = Line.through(means, mean, certainty, texture).at(means)
         ratios = white @ certainty / (mean @ certainty)
         certainty = certainty * np.maximum(1 - texture, _LEAST_WEIGHT)
         typical = weighted_medians(profile[None], certainty)[0]
         typical_white = typical * ratios
-        own_levels, own_spectra = _levels_and_spectra(matrix @ of_channels @ matrix.T)
-        variances = weighted_medians(own_levels, certainty)[:, None] * own_spectra
+        own_variances, own_spectra = _variances_and_spectra(matrix @ of_channels @ matrix.T)
+        variances = weighted_medians(own_variances, certainty)[:, None] * own_spectra
         return cls(
             matrix=matrix,
             variances=variances,
             brightness=means,
-            levels=levels,
+            bin_variances=by_bin,
             spectra=spectra,
             typical_white=typical_white[:n],
             typical_white_own=typical_white[n : 2 * n],
@@ -166,20 +166,20 @@ class Scale:
             third_color=third_color(covariances),
             turns=turns(covariances[:, :, 0, 0]),
             two_values=two_values_of_bins(
-                coefficients[:, 0], bins, levels[0] / len(matrix), spectra[0]
+                coefficients[:, 0], bins, by_bin[0] / len(matrix), spectra[0]
             ),
             disjoint=disjoint,
         )
 
     @property
-    def typical(self) -> Floats:
-        """(C,) medians of `levels` over the bins."""
-        return weighted_medians(self.levels, self.certainty)
+    def typical_variances(self) -> Floats:
+        """(C,) medians of `bin_variances` over the bins."""
+        return weighted_medians(self.bin_variances, self.certainty)
 
     @property
     def uncertainty(self) -> float:
         """Relative standard error of the level, which grows with the share beyond white noise."""
-        share = np.clip(1 - self.typical_white.mean() / max(self.typical[0], 1e-24), 0, 1)
+        share = np.clip(1 - self.typical_white.mean() / max(self.typical_variances[0], 1e-24), 0, 1)
         of_blocks = _OF_BLOCK / np.sqrt(max(self.disjoint, 1.0))
         return float(np.linalg.norm([_OF_ALL, of_blocks, _BEYOND_WHITE * share]))
 
@@ -223,10 +223,10 @@ def _matrix_to_uncorrelated(covariances: Floats) -> Floats:
     return opponent_matrix((covariances / (traces + epsilon(traces))).mean(axis=(0, 1)))
 
 
-def _levels_and_spectra(covariances: Floats) -> tuple[Floats, Floats]:
-    """Split variances into the (C, B) levels of bins, and (C, frequencies) spectra of mean 1.
+def _variances_and_spectra(covariances: Floats) -> tuple[Floats, Floats]:
+    """Return the (C, B) variances of the channels in bins, and (C, frequencies) spectra of mean 1.
 
-    The variances are those in the (B, frequencies, C, C) covariances of the channels.
+    Their products come close to the variances in the (B, frequencies, C, C) covariances.
     """
     variances = np.moveaxis(np.diagonal(covariances, axis1=2, axis2=3), -1, 0)
     variances = np.maximum(variances, 0)  # rounding may make them negative
@@ -240,14 +240,14 @@ def _levels_and_spectra(covariances: Floats) -> tuple[Floats, Floats]:
     return levels * means, spectra / means
 
 
-def _certainty(white: Floats, levels: Floats, texture: Floats) -> Floats:
+def _certainty(white: Floats, variances: Floats, texture: Floats) -> Floats:
     """Return the (B,) weights of bins, given the variances of white noise and of all noise.
 
     A bin counts less if its share of white noise differs from the usual one, unless it is greater
     and the bin has no `texture`; if most bins differ, only those count that are like the quietest.
     """
-    share = np.clip(white / np.maximum(levels, epsilon(levels)), 0, 1)
-    quieter = share[np.argsort(levels, kind="stable")[: (len(levels) + 1) // 2]]
+    share = np.clip(white / np.maximum(variances, epsilon(variances)), 0, 1)
+    quieter = share[np.argsort(variances, kind="stable")[: (len(variances) + 1) // 2]]
 
     def certainty(usual: float) -> Floats:
         alike = 1 / (1 + ((share - usual) / _SAME_SHARE) ** 2)

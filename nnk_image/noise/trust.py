@@ -26,15 +26,18 @@ def features(scales):
     """
     full, half, quarter = (scales[min(i, len(scales) - 1)] for i in range(3))
     # Color matrices make the noise of the luminance weaker than that of the channels.
-    level, white = full.typical[0], min(full.typical_white.mean(), full.white_luminance)
-    share = np.log(max(1 - white / (level * np.median(full.spectra[0])), _LEAST_SHARE))
-    medians = [max(np.median(scale.levels[0]), 1e-24) for scale in (full, half)]
+    variance, white = (
+        full.typical_variances[0],
+        min(full.typical_white.mean(), full.white_luminance),
+    )
+    share = np.log(max(1 - white / (variance * np.median(full.spectra[0])), _LEAST_SHARE))
+    medians = [max(np.median(scale.bin_variances[0]), 1e-24) for scale in (full, half)]
     growth = np.log(medians[1] / medians[0]) / 2
     contrast = max(full.range[1] - full.range[0], 1e-12)
-    strength = np.log(max(1.0, np.sqrt(level) / (_STRONG * contrast)))
+    strength = np.log(max(1.0, np.sqrt(variance) / (_STRONG * contrast)))
     strong = min(3.0, strength) * np.clip(full.elasticity, 0, 1).mean()
     color = 0.0
-    if len(full.levels) == 3:
+    if len(full.matrix) == 3:
         color = max(-1.0, (half.third_color + quarter.third_color) / 2 - _TYPICAL_COLOR)
     return np.array([share, np.clip(growth, 0, 2.5), strong, color, min(1.0, full.turns)])
 

@@ -64,12 +64,12 @@ def most_luminance(scale: Scale) -> Floats:
     There is no bound if the chroma's white noise is weak, or if the channels share theirs.
     """
     unlimited = np.full(len(scale.brightness), np.inf)
-    if len(scale.levels) == 1:
+    if len(scale.matrix) == 1:
         return unlimited
-    chroma = weighted_medians(scale.levels[1:], scale.certainty)
+    chroma = weighted_medians(scale.bin_variances[1:], scale.certainty)
     luminance, *white = scale.typical_white_own
     independent = 2 - luminance / max(_INDEPENDENT_RATIO * np.mean(white), 1e-24)
     known: Any = between(*_CHROMA_LEVELS, np.sqrt(np.mean(white)))
     known *= np.clip(independent, 0, 1)
     share = np.clip(white / np.maximum(chroma, 1e-24), 1e-6, 1).min()
-    return scale.levels[1:].mean(axis=0) / share**2 / known if known else unlimited
+    return scale.bin_variances[1:].mean(axis=0) / share**2 / known if known else unlimited

@@ -40,9 +40,9 @@ def test_spectrum_and_level_of_pure_noise(kernel):
     """Selecting blocks by the same energy that is measured would nearly halve the level."""
     exact = exact_variances(autocovariance(KERNELS[kernel]))
     first, *others = (measure(filtered(KERNELS[kernel], SHAPE, seed))[0] for seed in range(3))
-    levels = [scale.levels[0].mean() for scale in (first, *others)]
+    levels = [scale.bin_variances[0].mean() for scale in (first, *others)]
     assert np.mean(levels) == pytest.approx(exact.mean(), rel=0.12)
-    found = first.typical[0] * first.spectra[0]
+    found = first.typical_variances[0] * first.spectra[0]
     strong = exact > 0.05 * exact.max()
     assert np.mean(found[strong] / exact[strong]) == pytest.approx(1, abs=0.12)
     # The model, nine cosines for the logarithm, is inaccurate near zeros of the spectrum.
