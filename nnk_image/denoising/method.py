@@ -14,7 +14,7 @@ class Method:
 
     denoise: Callable[..., Any]
     """``denoise(image, noise, options, executor)`` returns the (H, W, C) pixels of an `Image`
-    without its noise, which has variance 1 and is a `StandardNoise`; the `Options` hold spacing and
+    without its noise, which has variance 1 and is a `UnitNoise`; the `Options` hold spacing and
     guide."""
     progress_units: Callable[[tuple[int, ...], int, bool], float]
     """``progress_units(shape, channels, white)`` returns how many times all rows are processed."""

@@ -27,7 +27,7 @@ from nnk_image.denoising.units import GaussianUnits, PoissonUnits, RicianUnits
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.noise import row_column
 from nnk_image.noise.model import LEAST_NOISE, NoiseModel, with_levels
-from nnk_image.noise.standard import WHITE, StandardNoise
+from nnk_image.noise.unit import WHITE, UnitNoise
 
 FLOAT32_RANGE = 200
 """Largest range of an image, in standard deviations of its noise, that is denoised in float32:
@@ -170,7 +170,7 @@ def plan(image: Image, noise: NoiseModel, options: Options, statistics: Statisti
 
 def _denoise_together(image, noise, channels, steps, executor):
     """Return the denoised (..., n) pixels of n channels: to unit noise, denoise, and back."""
-    unit_noise = StandardNoise.of(noise, channels, len(image.shape))
+    unit_noise = UnitNoise.of(noise, channels, len(image.shape))
     noisy = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
     noisy, estimate = image.filled(noisy), None
     strength = steps.options.strength

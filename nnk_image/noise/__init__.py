@@ -7,5 +7,5 @@ offsets of rows and columns, which are subtracted, `blocks.py` cuts the rest int
 measures the flat ones at several sizes, `trust.py` decides how much of that is noise rather than
 texture, `fit.py` fits a model to it, and `slices.py` adds the correlation across slices of a
 volume. `levels.py` alone estimates levels that change across the image, and those of magnitudes.
-`standard.py`, `stabilization.py` and `magnitudes.py` derive from a model what denoising needs.
+`unit.py`, `stabilization.py` and `magnitudes.py` derive from a model what denoising needs.
 """

@@ -14,7 +14,7 @@ from nnk_image.base.parallel import RowExecutor
 from nnk_image.denoising import patch_filter
 from nnk_image.denoising.efforts import Grouping
 from nnk_image.noise.autocovariance import patch_covariance, regularized
-from nnk_image.noise.standard import WHITE, StandardNoise
+from nnk_image.noise.unit import WHITE, UnitNoise
 
 CORRELATION = regularized(
     np.outer([0.1, 0.5, 1, 0.5, 0.1], [0.05, 0.4, 1, 0.4, 0.05])  # differs along the axes
@@ -116,7 +116,7 @@ def noise_of(kind, image):
         correlations = np.stack([t.reshape((1,) * (axes - 2) + t.shape) for t in tables])
     if "uneven" in kind:
         variances = np.random.default_rng(1).uniform(0.5, 1.5, image.shape)
-    return StandardNoise(correlations, variances)
+    return UnitNoise(correlations, variances)
 
 
 KINDS = ["white", "correlated", "uneven", "uneven and correlated"]

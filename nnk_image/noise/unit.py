@@ -1,4 +1,4 @@
-"""Noise after standardization: of variance 1, but possibly correlated and uneven."""
+"""Noise of an image in units of the noise: of variance 1, but possibly correlated and uneven."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _LEAST_RATIO = 1e-6  # least noise level of a channel, over the noisiest, for op
 
 
 @dataclass(frozen=True)
-class StandardNoise:
+class UnitNoise:
     """The noise of an image that has been brought to variance 1."""
 
     correlations: np.ndarray | None = None
@@ -31,10 +31,10 @@ class StandardNoise:
 
     @classmethod
     def of(cls, noise: NoiseModel, channels, axes: int):
-        """Return the noise of an image with `axes` spatial axes, standardized by `noise`.
+        """Return the noise of an image with `axes` spatial axes, in units of `noise`.
 
         `noise` has one value per channel, and `levels` instead of a curve. `channels` are the
-        numbers of the channels that were standardized, and then become opponent channels.
+        numbers of the channels that are denoised together, and become opponent channels.
         """
         variances = None
         if noise.is_uneven:
@@ -69,7 +69,7 @@ class StandardNoise:
     def of_channels(self, channels):
         """Return the noise of a slice of the opponent channels."""
         correlations = None if self.correlations is None else self.correlations[channels]
-        return StandardNoise(correlations, self.variances)
+        return UnitNoise(correlations, self.variances)
 
     def bias(self, patch, radius, dtype):
         """Return what noise adds to squared distances of patches of the first channel.
@@ -109,19 +109,19 @@ class StandardNoise:
         if variances is not None:
             variances = halve(variances[None])[0] / 2 ** (len(shape) / 2)
         if self.correlations is None:
-            return StandardNoise(variances=variances), np.ones(1)
+            return UnitNoise(variances=variances), np.ones(1)
         covariances = [halved(c) for c in self.correlations]
         correlations = np.stack([c / middle(c) for c in covariances])
-        return StandardNoise(correlations, variances), np.sqrt([middle(c) for c in covariances])
+        return UnitNoise(correlations, variances), np.sqrt([middle(c) for c in covariances])
 
 
-WHITE = StandardNoise()  # the same everywhere
+WHITE = UnitNoise()  # the same everywhere
 
 
 def _to_unit_noise(sigmas, among):
     """Return the matrix from channels to opponent channels, both with unit noise.
 
-    `sigmas` holds the (C,) standard deviations of the channels' noise before it was standardized,
+    `sigmas` holds the (C,) standard deviations of the channels' noise before it got variance 1,
     and `among` the (C, C) correlation between channels.
     """
     covariance = sigmas[:, None] * among * sigmas

@@ -1,4 +1,4 @@
-"""Tests of `StandardNoise`, the correlated or uneven noise of an image with unit noise."""
+"""Tests of `UnitNoise`, the correlated or uneven noise of an image with unit noise."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from noises import autocovariance, filtered
 from nnk_image.base.pyramid import halve
 from nnk_image.noise.autocovariance import patch_covariance, regularized
 from nnk_image.noise.model import NoiseModel
-from nnk_image.noise.standard import WHITE, StandardNoise
+from nnk_image.noise.unit import WHITE, UnitNoise
 
 KERNEL = np.outer([1, 2, 1], [1, 3, 1]) / 66**0.5
 
@@ -27,7 +27,7 @@ def test_impossible_correlation_is_regularized():
 def test_correlation_at_half_size_is_that_of_halved_noise(shape):
     small = np.concatenate([halve(filtered(KERNEL, shape, seed)[None]) for seed in range(60)])
     small = small[:, :63, :63]
-    halved, levels = StandardNoise(autocovariance(KERNEL)[None]).halved(shape)
+    halved, levels = UnitNoise(autocovariance(KERNEL)[None]).halved(shape)
     assert levels[0] == pytest.approx(small.std(), rel=0.02)
     middle = halved.correlations.shape[1] // 2
     for dy, dx in [(0, 1), (1, 0), (1, 1), (0, 2)]:
@@ -39,7 +39,7 @@ def test_correlation_at_half_size_is_that_of_halved_noise(shape):
 
 def test_channels_with_equal_noise_need_no_matrix():
     for sigma in np.random.default_rng(0).uniform(0.01, 60, 200):
-        assert StandardNoise.of(NoiseModel([sigma] * 3), np.arange(3), 2).opponent is None
+        assert UnitNoise.of(NoiseModel([sigma] * 3), np.arange(3), 2).opponent is None
 
 
 def test_white_noise_stays_white_at_half_size():
@@ -48,14 +48,14 @@ def test_white_noise_stays_white_at_half_size():
     assert levels == 1
     table = np.zeros((1, 5, 7))
     table[0, 2, 3] = 1
-    halved, levels = StandardNoise(table).halved((40, 41))
+    halved, levels = UnitNoise(table).halved((40, 41))
     assert levels == 1
     assert np.count_nonzero(halved.correlations) == 1
 
 
 def test_the_covariance_of_channels_that_share_a_filter_is_their_mean():
     tables = np.stack([autocovariance(KERNEL), autocovariance(KERNEL.T)])
-    noise = StandardNoise(tables)
+    noise = UnitNoise(tables)
     found = noise.covariance((3, 3), np.float32)
     assert found.shape == (9, 16)
     assert found.dtype == np.float32
