@@ -133,7 +133,7 @@ def _write_tiles(
     (statistics,) = dask.compute(job.statistics())
     if job.given is not None:
         low, high = statistics.limits
-        warn_of_other_units(noise, low, high, job.image.dtype)
+        warn_of_other_units(job.given, low, high, job.image.dtype)
     rows_of_task, tasks = {}, []
     for tile in tiles:
         result, slices = job.denoised(tile, noise, statistics), job.layout.slices(tile.core)
@@ -153,10 +153,11 @@ def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseMod
         return target, dask.compute(job.noise)[0], job.tiles
     path, layout, options = Path(target), job.layout, job.options
     version = arrays.version_of(image) or dask.base.tokenize(image)
+    given = None if job.given is None else job.given.to_json()
     arguments = {
         "version": nnk_image.__version__,
         "source": [version, str(image.dtype), list(image.shape)],
-        "noise": [job.given, options.method, options.strength],
+        "noise": [given, options.method, options.strength],
         "axes": [layout.axis, options.spacing and list(options.spacing)],
         "tiles": list(job.side),
     }

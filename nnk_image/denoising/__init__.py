@@ -1,1 +1,1 @@
-"""Denoising: `denoise` checks, standardizes and dispatches; each method is one file."""
+"""Denoising: to units of the noise, a method, and back."""

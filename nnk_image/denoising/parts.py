@@ -36,7 +36,10 @@ _SAMPLES = {2: (4, 4), 3: (4, 2, 2), 4: (2, 2, 2, 2)}
 
 
 class TiledDenoising:
-    """Denoising of one image in tiles, as tasks; `noise` is a task if it is to be estimated."""
+    """Denoising of one image in tiles, as tasks.
+
+    `given` is the noise that the caller gives, if any; else `noise` is a task that estimates it.
+    """
 
     def __init__(
         self,
@@ -56,8 +59,8 @@ class TiledDenoising:
             )
         self.image = image
         self.options = Options.of(method, spacing, strength, None, layout.shape)
-        self.noise = self._estimated() if sigma is None else self._checked(sigma)
-        self.given = None if sigma is None else self.noise.to_json()
+        self.given = None if sigma is None else self._checked(sigma)
+        self.noise = self._estimated() if self.given is None else self.given
         itemsize, chosen = layout.dtype.itemsize, METHODS[method]
         per_pixel = chosen.bytes_per_pixel(layout.channels, 8, len(layout.shape))
         per_pixel += _COPIES_OF_TILE * layout.channels * itemsize

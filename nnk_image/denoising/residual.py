@@ -178,7 +178,7 @@ def checked_residual(
     periodicity = float("nan")
     if len(variances) >= _FEWEST:
         periodicity = periodicity_of(removed.reshape(-1, *image.shape[-2:]), valid, noise)
-    check = ResidualCheck(structure, typical, amount, periodicity, False)
+    check = ResidualCheck(structure, typical, amount, periodicity, is_noise=False)
     return check._replace(is_noise=is_noise(check, noise))
 
 
