@@ -58,24 +58,32 @@ def read(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[Pixels
         series, pages = checked_series(file)
         several = pages > 1 or not {*series[0].axes} <= {*"YXS"}
         described = file.is_imagej or file.is_ome or axes is not None
-        small = page.bitspersample <= 8 and page.dtype in (None, bool, np.uint8)
-        small = small and page.size <= 3 * (Image.MAX_IMAGE_PIXELS or math.inf)
-        small = small and page.compression in _BY_PILLOW
-        small = small and not (file.is_bigtiff and file.byteorder == ">")  # unknown to Pillow
-        if small and not several and not described and not errors:
-            rgba = page.photometric == PHOTOMETRIC.RGB and page.samplesperpixel == 4
-            untagged = rgba and not page.extrasamples  # old writers of RGBA
-            if not untagged and not _is_labeled(page, EXTRASAMPLE.ASSOCALPHA):
-                raise FormatError(_UNLABELED)
-            stream.seek(0)
-            pixels, about = pictures.read(stream, "TIFF", limit)
-            dpi = _dpi(page)  # Pillow invents missing ones, and turns only the pixels
-            turned = page.tags.valueof("Orientation", default=1) in range(5, 9)
-            return pixels, replace(about, dpi=dpi[::-1] if dpi and turned else dpi)
+        if _is_for_pillow(file, page) and not (several or described or errors):
+            return _read_by_pillow(stream, page, limit)
         if several and len(series) > 1:
             sizes = ", ".join(f"{'x'.join(map(str, s.shape))} {s.dtype}" for s in series[:3])
             raise FormatError(f"holds {len(series)} images ({sizes}); save each of them by itself")
         return _array(file, series[0], limit, axes)
+
+
+def _is_for_pillow(file: tifffile.TiffFile, page: Any) -> bool:
+    """Return whether a page has 8 bits or fewer, and Pillow can unpack it."""
+    few_bits = page.bitspersample <= 8 and page.dtype in (None, bool, np.uint8)
+    small = page.size <= 3 * (Image.MAX_IMAGE_PIXELS or math.inf)
+    unknown = page.compression not in _BY_PILLOW or (file.is_bigtiff and file.byteorder == ">")
+    return few_bits and small and not unknown
+
+
+def _read_by_pillow(stream: IO[bytes], page: Any, limit: int | None) -> tuple[Pixels, Metadata]:
+    rgba = page.photometric == PHOTOMETRIC.RGB and page.samplesperpixel == 4
+    untagged = rgba and not page.extrasamples  # old writers of RGBA
+    if not untagged and not _is_labeled(page, EXTRASAMPLE.ASSOCALPHA):
+        raise FormatError(_UNLABELED)
+    stream.seek(0)
+    pixels, metadata = pictures.read(stream, "TIFF", limit)
+    dpi = _dpi(page)  # Pillow invents missing ones, and turns only the pixels
+    turned = page.tags.valueof("Orientation", default=1) in range(5, 9)
+    return pixels, replace(metadata, dpi=dpi[::-1] if dpi and turned else dpi)
 
 
 def checked_series(file: tifffile.TiffFile) -> tuple[list[Any], int]:
@@ -406,9 +414,9 @@ def _new_options(samples: Pixels, metadata: Metadata, ome: bool) -> dict[str, An
         if not ome:
             return options | _DEFLATE | {"metadata": None, "software": False}
     small = samples.nbytes < 2**32 - 2**25  # ImageJ cannot read BigTIFF
-    imagej = small and samples.dtype.name in _IMAGEJ_DTYPES and not ome
-    imagej = imagej and not (color and samples.itemsize > 1)
-    imagej = imagej and samples.shape[-1] > 1  # tifffile would take columns for samples of a pixel
+    known = samples.dtype.name in _IMAGEJ_DTYPES and not (color and samples.itemsize > 1)
+    wide = samples.shape[-1] > 1  # else tifffile would take columns for samples of a pixel
+    imagej = small and known and wide and not ome
     if imagej:
         about: dict[str, Any] = {"unit": unit}
         about |= {"spacing": lengths.get("Z"), "finterval": lengths.get("T")}
