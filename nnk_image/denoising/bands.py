@@ -270,19 +270,13 @@ def _signal(covariance: Floats, levels: Floats, n: int) -> tuple[Floats, Floats]
 def _estimated(image: Image, n: int, covariance: Floats, differences: Floats) -> NoiseModel:
     """Estimate the noise level of each band."""
     variances, bands = np.diagonal(covariance), len(covariance)
-    values, vectors = np.linalg.eigh(_divided(covariance, np.sqrt(variances)))
-    unpredicted = 1 / (vectors**2 @ (1 / np.maximum(values, _LEAST_VARIANCE)))
-    levels = np.sqrt(variances * np.minimum(unpredicted * n / (n - bands), 1))
-    for _ in range(_ROUNDS):
-        values, vectors = _signal(covariance, levels, n)
-        signal = vectors**2 @ (values - 1) * levels**2
-        levels = np.sqrt(np.maximum(variances - signal, _LEAST_VARIANCE * variances))
+    levels = _unpredicted_levels(covariance, n)
     predicted = levels <= LEAST_NOISE * np.sqrt(variances)
     if predicted.all():
         return NoiseModel(levels)
     for band in np.flatnonzero(predicted & (variances > 0)).tolist():  # copies or means of others
         levels[band] = _white_level(image, band)
-    values, vectors = _signal(covariance, levels, n)
+    vectors = _signal(covariance, levels, n)[1]
     outside = np.eye(bands) - vectors @ vectors.T
     change = np.diagonal(outside @ _divided(differences, levels) @ outside)
     rest = np.diagonal(outside @ _divided(covariance, levels) @ outside)
@@ -290,7 +284,7 @@ def _estimated(image: Image, n: int, covariance: Floats, differences: Floats) ->
     varying = np.count_nonzero(variances)
     middle = int(np.argsort(roughness)[bands - 1 - varying // 2])
     typical = max(float(roughness[middle]), _LEAST_VARIANCE)
-    alone = len(values) > (2 * varying + 1 - np.sqrt(8 * varying + 1)) / 2  # Ledermann's bound
+    alone = vectors.shape[1] > (2 * varying + 1 - np.sqrt(8 * varying + 1)) / 2  # Ledermann's bound
     if not alone and typical < _SMOOTH * _ROUGHNESS:  # correlated noise, or signals of all bands
         own = estimated_noise(_slices(image, middle))[0]
         alone = own.sigma[0] < _SMOOTH * levels[middle]
@@ -299,6 +293,22 @@ def _estimated(image: Image, n: int, covariance: Floats, differences: Floats) ->
     share = np.maximum(roughness, 0) / typical
     at_most = np.minimum(levels * np.sqrt(share), np.median(levels[variances > 0]))
     return NoiseModel(np.where(share < _SMOOTH, np.minimum(levels, at_most), levels))
+
+
+def _unpredicted_levels(covariance: Floats, n: int) -> Floats:
+    """Return the level of what the other bands do not predict, by regression, then iteration.
+
+    Components follow from the levels, and the levels from what the components leave.
+    """
+    variances, bands = np.diagonal(covariance), len(covariance)
+    values, vectors = np.linalg.eigh(_divided(covariance, np.sqrt(variances)))
+    unpredicted = 1 / (vectors**2 @ (1 / np.maximum(values, _LEAST_VARIANCE)))
+    levels = np.sqrt(variances * np.minimum(unpredicted * n / (n - bands), 1))
+    for _ in range(_ROUNDS):
+        values, vectors = _signal(covariance, levels, n)
+        signal = vectors**2 @ (values - 1) * levels**2
+        levels = np.sqrt(np.maximum(variances - signal, _LEAST_VARIANCE * variances))
+    return np.asarray(levels)
 
 
 def _white_level(image: Image, band: int) -> float:
