@@ -79,7 +79,7 @@ class Source(NamedTuple):
     space: str  # letters of the axes that are processed together
     spacing: tuple[float, ...]  # along each of them, in units of that along X
     places: list[tuple[Any, ...]]  # index of each independent image in `pixels`
-    options: dict[str, Any]  # `channel_axis` and `spacing` of each, as arguments of the library
+    channel_axis: int | None  # of each of them
 
     @property
     def parts(self) -> Iterator[tuple[str, npt.NDArray[Any]]]:
@@ -90,8 +90,10 @@ class Source(NamedTuple):
             yield name if len(self.places) > 1 else "", self.pixels[place]
 
     def arguments(self, pixels: npt.NDArray[Any]) -> dict[str, Any]:
-        """Return `options` for one of the parts, and a mask if it has NaN or infinite values."""
-        return self.options | {"mask": finite_mask(pixels, self.options["channel_axis"])}
+        """Return the arguments of the library for one of the parts, which may have gaps."""
+        mask = finite_mask(pixels, self.channel_axis)
+        arguments: dict[str, Any] = {"channel_axis": self.channel_axis, "mask": mask}
+        return arguments | ({"spacing": self.spacing} if len(self.space) > 2 else {})
 
     @property
     def size(self) -> str:
@@ -138,10 +140,7 @@ def read_source(path: Path, options: argparse.Namespace) -> Source:
         )
     if len(axes) > 1:
         raise ImageFileError(f"{path}: has channels (C) of colors (S); leave out --channels colors")
-    about: dict[str, Any] = {"channel_axis": axes[0] if axes else None}
-    if len(space) > 2:
-        about["spacing"] = spacing
-    return Source(pixels, metadata, "".join(space), spacing, places, about)
+    return Source(pixels, metadata, "".join(space), spacing, places, axes[0] if axes else None)
 
 
 def spacing_of(
@@ -181,11 +180,10 @@ def print_axes(path: Path, source: Source) -> None:
     if metadata.axes_assumed:
         unnamed = f"the file does not name its axes: assumed to be {metadata.axes}"
         print(f"{path}: {unnamed}; --axes gives others, --slices treats each by itself")
-    colors = source.options["channel_axis"] is not None
     lengths = [f"{axis} {n:.4g}" for axis, n in metadata.spacing_of.items() if axis in "ZYX"]
     in_file = f" ({', '.join(lengths)} {metadata.unit or ''}".rstrip() + " in the file)"
     name = "colors" if "S" in metadata.axes else "channels"
-    what = f"{source.space} {f'with {name}' if colors else 'together'}"
+    what = f"{source.space} {'together' if source.channel_axis is None else f'with {name}'}"
     what += f", spacing {', '.join(f'{length:g}' for length in source.spacing)}"
     print(f"{path}: {source.size}, {what}{in_file if lengths else ''}")
 
@@ -216,7 +214,7 @@ def write_map(path: Path | None, source: Source, models: list[nnk_image.NoiseMod
     """
     if path is None:
         return
-    levels, axis = np.empty(source.pixels.shape, np.float32), source.options["channel_axis"]
+    levels, axis = np.empty(source.pixels.shape, np.float32), source.channel_axis
     for place, model in zip(source.places, models, strict=True):
         own = np.mean(model.sigma) if model.levels is None else model.levels
         levels[place] = own if axis is None or model.levels is None else np.expand_dims(own, axis)
