@@ -184,10 +184,8 @@ def _denoise_together(image, noise, channels, steps, executor):
         own_noise = unit_noise if side == 1 else WHITE
         if noise.rician:  # stabilized with the level of each pixel
             own_noise = replace(unit_noise, variances=None)
-        method, dtype = METHODS[name], unit_image.dtype
-        per_pixel = method.bytes_per_pixel(len(channels), dtype.itemsize, len(image.shape))
-        require(int(per_pixel * math.prod(unit_image.shape)), f"denoising in {dtype}")
-        denoised = method.denoise(unit_image, own_noise, steps.options, executor)
+        _require_memory(name, unit_image)
+        denoised = METHODS[name].denoise(unit_image, own_noise, steps.options, executor)
         del unit_image
         denoised = denoised.astype(image.dtype, copy=False) * image.dtype.type(strength)
         estimate = units.inverse(denoised)
@@ -220,6 +218,14 @@ def _unit_image(image, units, pixels, strength):
     valid = image.valid if pixels.shape[:-1] == image.shape else None
     pixels = np.ascontiguousarray(pixels, dtype)
     return replace(image, pixels=pixels, valid=valid, dtype=dtype, low=low, high=high)
+
+
+def _require_memory(name, image):
+    """Raise MemoryError unless the method of this name can denoise the image."""
+    per_pixel = METHODS[name].bytes_per_pixel(
+        image.channels, image.dtype.itemsize, len(image.shape)
+    )
+    require(int(per_pixel * math.prod(image.shape)), f"denoising in {image.dtype}")
 
 
 def _without_row_and_column_noise(image, noise, executor):

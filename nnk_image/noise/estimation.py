@@ -26,7 +26,7 @@ from nnk_image.noise.blocks import SIDE, Planes, constant_pixels, is_drawing
 from nnk_image.noise.clipping import clipped_pixels, few_values
 from nnk_image.noise.defects import without_defects
 from nnk_image.noise.fit import NEGLIGIBLE, NEGLIGIBLE_IN_VOLUMES, model_of
-from nnk_image.noise.levels import noise_of_levels
+from nnk_image.noise.levels import estimate_levels
 from nnk_image.noise.model import PER_CHANNEL, NoiseModel
 from nnk_image.noise.photons import photon_noise
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
@@ -130,7 +130,7 @@ def estimate_noise(
         raise ValueError(f"uneven=True is for kind='white' or 'rician', not {kind!r}")
     checked = check_image(image, channel_axis, mask)
     if kind == "rician" or uneven:
-        return noise_of_levels(checked, kind == "rician", uneven)
+        return estimate_levels(checked, kind == "rician", uneven)
     return estimated_noise(without_defects(checked), kind)[0]
 
 

@@ -37,7 +37,7 @@ _FLAT = 0.05  # quantile of the low energies up to which a block counts in full
 _LOG_EXCESS = 0.6  # excess of the log energy above that, at which a block counts a quarter
 
 
-def noise_of_levels(image: Image, rician: bool, uneven: bool) -> NoiseModel:
+def estimate_levels(image: Image, rician: bool, uneven: bool) -> NoiseModel:
     """Estimate white or magnitude noise; if `uneven`, its level varies across the image."""
     if rician:
         check_magnitudes(image)
