@@ -60,9 +60,11 @@ class Layout:
         return (*spatial[: self.axis], channels, *spatial[self.axis :])
 
     def slices(self, spatial: Slices) -> Slices:
+        """Return the slices of the array for those of the spatial axes."""
         return self.with_channels(spatial, slice(None))
 
     def chunk(self, spatial: Slices) -> tuple[int, ...]:
+        """Return the shape of the part of the array with these slices of the spatial axes."""
         return self.with_channels([axis.stop - axis.start for axis in spatial], self.channels)
 
     def checked(self, pixels: Any, spatial: Slices) -> Image:

@@ -161,19 +161,19 @@ def checked_residual(
     removed = _luminance(image, given) - after
     variances, kurtosis = _moments(_blocks(removed))
     valid = image.mask.reshape(shape[:2])
-    usual = kurtosis <= _MOST_OF_CLIPPED
+    without_dots = kurtosis <= _MOST_OF_CLIPPED
     _, of_clipped = clipped_normal(_clipped_shares(given, valid))
     kurtosis *= 3 / of_clipped
-    normal = usual & (kurtosis <= _MOST_OF_BLOCK)
-    chosen = normal & (_blocks(_usable(given, valid)).mean(axis=1) >= _LEAST_USABLE)
+    without_dots &= kurtosis <= _MOST_OF_BLOCK
+    usable = without_dots & (_blocks(_usable(given, valid)).mean(axis=1) >= _LEAST_USABLE)
     expected = np.ones(len(variances))
     if noise is not None and not even:
         expected = _variances_of_blocks(result, noise)
-    structure = _structure(_blocks(after).var(axis=1)[chosen], variances[chosen], expected[chosen])
-    chosen = normal & (variances > 0) & _blocks(valid).all(axis=1)
+    structure = _structure(_blocks(after).var(axis=1)[usable], variances[usable], expected[usable])
+    complete = without_dots & (variances > 0) & _blocks(valid).all(axis=1)
     typical = float("nan")
-    if np.count_nonzero(chosen) >= _FEWEST:
-        typical = float(np.average(kurtosis[chosen], weights=variances[chosen]))
+    if np.count_nonzero(complete) >= _FEWEST:
+        typical = float(np.average(kurtosis[complete], weights=variances[complete]))
     amount = _amount(image, denoised, noise)
     periodicity = float("nan")
     if len(variances) >= _FEWEST:
