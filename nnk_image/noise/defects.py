@@ -11,6 +11,7 @@ from scipy.ndimage import maximum_filter, minimum_filter
 
 from nnk_image.base.image import Array, Bools, Image
 from nnk_image.noise.clipping import AROUND, few_values
+from nnk_image.noise.photons import photon_noise
 
 _LEAST_DISTANCE = 2.5
 """Least distance of an isolated pixel from the nearest value of its neighbors. The unit is their
@@ -58,8 +59,19 @@ def without_defects(image: Image) -> Image:
     channels = np.moveaxis(image.pixels[image.inside], -1, 0)
     for extremes in zip(*((channel.min(), channel.max()) for channel in channels), strict=True):
         if all(map(_is_apart, channels, extremes)):
+            if _are_counts(image):
+                return image
             image = _without(image, np.all(image.pixels == np.array(extremes), axis=-1))
     return without_isolated_pixels(image)
+
+
+def _are_counts(image: Image) -> bool:
+    """Whether all values are counts of photons, perhaps divided by exposures: 0 is far from 1."""
+    valid = image.mask.copy()
+    valid[..., -1, :] = False  # between the slices of a volume
+    width = image.shape[-1]
+    pixels = image.pixels.reshape(-1, width, image.channels)
+    return photon_noise(replace(image, pixels=pixels, valid=valid.reshape(-1, width))) is not None
 
 
 def _is_apart(values: Array, extreme: Any) -> bool:

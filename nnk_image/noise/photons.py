@@ -40,8 +40,13 @@ def photon_noise(image: Image) -> NoiseModel | None:
         if many and seen.size > (1 - _LEAST_DARK) * valid.sum():
             return None
         counts = np.rint(light / value)
-        exact = np.allclose(counts * value, light, rtol=1e-6, atol=0)
-        if not (exact and _are_of_photons(counts, valid)):
+        if not np.allclose(counts * value, light, rtol=1e-6, atol=0):
+            if offset != lowest:
+                return None
+            # Divided by exposures: 1 count is what is found most often above none.
+            value = float(np.median(seen[seen < 2 * value]))
+            counts = light / value
+        if not _are_of_photons(counts, valid):
             return None
         gains.append(value)
         offsets.append(offset)

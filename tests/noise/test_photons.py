@@ -51,6 +51,20 @@ def test_masked_pixels_are_ignored():
     assert estimate_noise(noisy, mask=mask).gain == (1.0,)
 
 
+@pytest.mark.parametrize("depth", [1, 6])
+@pytest.mark.parametrize("change", [0.05, 0.3])
+@pytest.mark.parametrize("peak", [0.5, 4.0])
+def test_counts_divided_by_exposures(peak, change, depth):
+    """Pixels without a photon are no pixels without data, though a gap separates them."""
+    rng = np.random.default_rng(11)
+    clean = np.repeat(hopper()[None, :160, :160, 0] ** 2, depth, axis=0)
+    exposures = 1 + change * rng.uniform(-1, 1, clean.shape[-2:])
+    noisy = np.squeeze(rng.poisson(peak * clean * exposures) / exposures)
+    assert estimate_noise(noisy).gain == pytest.approx((1.0,), rel=0.15)
+    best = psnr(peak * clean, denoise(noisy, NoiseModel(gain=1.0)).reshape(clean.shape), peak)
+    assert psnr(peak * clean, denoise(noisy).reshape(clean.shape), peak) > best - 0.5
+
+
 def test_counts_in_a_volume():
     _, y, x = np.indices((12, 64, 64)) - 32
     noisy = counts(np.exp(-(x**2 + y**2) / 400) + 0.05, 1.5)
