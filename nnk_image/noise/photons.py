@@ -40,29 +40,32 @@ def photon_noise(image: Image) -> NoiseModel | None:
         if many and seen.size > (1 - _LEAST_DARK) * valid.sum():
             return None
         counts = np.rint(light / value)
-        if not np.allclose(counts * value, light, rtol=1e-6, atol=0):
+        exact = np.allclose(counts * value, light, rtol=1e-6, atol=0)
+        if not exact:
             if offset != lowest:
                 return None
             # Divided by exposures: 1 count is what is found most often above none.
             value = float(np.median(seen[seen < 2 * value]))
             counts = light / value
-        if not _are_of_photons(counts, valid):
+        if not _are_of_photons(counts, valid, exact):
             return None
         gains.append(value)
         offsets.append(offset)
     return NoiseModel([0.0] * len(gains), gain=gains, offset=offsets, uncertainty=UNCERTAINTY)
 
 
-def _are_of_photons(counts: Floats, valid: Bools) -> bool:
+def _are_of_photons(counts: Floats, valid: Bools, exact: bool) -> bool:
     """Whether the squared differences are as large as the expected ones, apart from structure.
 
-    Structure only adds to them, and much only where it is sharp, in some groups of blocks.
+    Structure only adds to them, and much only where it is sharp, in some groups of blocks. So does
+    noise that is proportional to the light: numbers that are not `exact` must not have much more.
     """
     near, far = (_ratios(counts, valid, np.outer(kernel, kernel)) for kernel in _KERNELS)
     if not near.size or not far.size or min(near.min(), far.min()) < _LEAST_RATIO:
         return False
     typical = np.median(near)
-    usual = _USUAL_RATIOS[0] < typical < _USUAL_RATIOS[1]
+    least, most = _USUAL_RATIOS
+    usual = least < typical < most and (exact or near.max() < most / least * typical)
     return bool(usual and np.median(far) < _MOST_GROWTH * typical)
 
 
