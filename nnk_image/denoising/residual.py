@@ -189,8 +189,8 @@ def is_noise(check: ResidualCheck, noise: NoiseModel | None) -> bool:
         return False
     uncorrelated = noise is not None and not any(noise.neighbor_correlation())
     even, normal = structure <= _MOST_STRUCTURE, _KURTOSIS[0] <= kurtosis <= _KURTOSIS[1]
-    # Low counts may have any kurtosis, but not any variance.
-    if noise is not None and any(noise.gain):
+    # Low counts, and speckle of few looks, may have any kurtosis, but not any variance.
+    if noise is not None and (any(noise.gain) or (uncorrelated and noise.curve is not None)):
         normal |= _AMOUNT[0] <= amount <= _AMOUNT[1] or (even and structure >= 1 / _MOST_STRUCTURE)
     checks = (structure, even), (kurtosis, normal)
     passed = [result for value, result in checks if not np.isnan(value)]

@@ -377,3 +377,11 @@ def test_unsigned_pixels_do_not_wrap_around():
     noisy = np.clip(np.rint(100 + np.random.default_rng(0).normal(0, 20, (64, 64))), 0, 255)
     found = check_residual(noisy.astype(np.uint8), np.full((64, 64), 100, np.uint8), 20.0)
     assert found.amount == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.parametrize("looks", [1, 2, 4])
+def test_speckle_of_few_looks_is_noise(looks):
+    """It has a long tail, and bright places have far more of it."""
+    light = 10.0 + 90 * (standard_image("camera")[:200, :200] / 255.0) ** 2
+    noisy = light * np.random.default_rng(9).gamma(looks, 1 / looks, light.shape)
+    assert np.mean((denoise(noisy) - light) ** 2) < 0.2 * np.mean((noisy - light) ** 2)
