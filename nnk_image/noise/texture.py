@@ -127,6 +127,12 @@ def third_color(covariances: Floats) -> float:
     return float(np.log(weakest / strongest) / 2)
 
 
+def second_color(covariance: Floats) -> float:
+    """Return the `second_color` of the (frequencies, C, C) covariance of the channels."""
+    variances = np.maximum(np.linalg.eigvalsh(covariance[LOW].mean(axis=0)), 1e-12)
+    return float(np.log(variances[-2:][0] / variances[-1]) / 2)
+
+
 def two_values_of_bins(
     luminance: Floats, bins: list[Any], variances: Floats, spectrum: Floats
 ) -> float:

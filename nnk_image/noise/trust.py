@@ -26,10 +26,8 @@ def features(scales):
     """
     full, half, quarter = (scales[min(i, len(scales) - 1)] for i in range(3))
     # Color matrices make the noise of the luminance weaker than that of the channels.
-    variance, white = (
-        full.typical_variances[0],
-        min(full.typical_white.mean(), full.white_luminance),
-    )
+    variance = full.typical_variances[0]
+    white = min(full.typical_white.mean(), full.white_luminance)
     share = np.log(max(1 - white / (variance * np.median(full.spectra[0])), _LEAST_SHARE))
     medians = [max(np.median(scale.bin_variances[0]), 1e-24) for scale in (full, half)]
     growth = np.log(medians[1] / medians[0]) / 2
@@ -38,7 +36,9 @@ def features(scales):
     strong = min(3.0, strength) * np.clip(full.elasticity, 0, 1).mean()
     color = 0.0
     if len(full.matrix) == 3:
-        color = max(-1.0, (half.third_color + quarter.third_color) / 2 - _TYPICAL_COLOR)
+        # A tinted gray picture has one color, like a gray one, whether it shows noise or texture.
+        typical = min(_TYPICAL_COLOR, max(half.second_color, quarter.second_color))
+        color = max(-1.0, (half.third_color + quarter.third_color) / 2 - typical)
     return np.array([share, np.clip(growth, 0, 2.5), strong, color, min(1.0, full.turns)])
 
 
