@@ -10,27 +10,28 @@ def half_shape(shape):
     return tuple(-(-n // 2) for n in shape)
 
 
-def halve(channels):
+def halve(channels, axes=None):
     """Halve channels: sums of 2 x 2 pixels, divided by 2, so that white noise keeps its variance.
 
-    If the number of rows or columns is odd, the last one counts twice.
+    If the number of rows or columns is odd, the last one counts twice. `axes` are those to halve,
+    by default all but the first.
     """
-    shape = channels.shape[1:]
-    half = channels
-    if any(n % 2 for n in shape):
-        half = np.pad(channels, ((0, 0), *((0, n % 2) for n in shape)), mode="edge")
-    for axis in range(1, channels.ndim):
+    axes = range(1, channels.ndim) if axes is None else axes
+    ends = [(0, n % 2 if axis in axes else 0) for axis, n in enumerate(channels.shape)]
+    half = np.pad(channels, ends, mode="edge") if np.any(ends) else channels
+    for axis in axes:
         half = half[_every_second(axis, 0)] + half[_every_second(axis, 1)]
-    return half / channels.dtype.type(_norm(shape))
+    return half / channels.dtype.type(_norm(axes))
 
 
-def double(half, shape):
+def double(half, shape, axes=None):
     """Double channels to `shape`; `halve` of the result restores them, if no side is odd."""
+    axes = range(1, half.ndim) if axes is None else axes
     doubled = np.empty((len(half), *shape), half.dtype)
     for channel, result in zip(half, doubled, strict=True):
-        for axis, n in enumerate(shape):
-            channel = _double_axis(channel, axis)[(slice(None),) * axis + (slice(n),)]
-        np.divide(channel, half.dtype.type(_norm(shape)), out=result)
+        for axis in (axis - 1 for axis in axes):
+            channel = _double_axis(channel, axis)[(slice(None),) * axis + (slice(shape[axis]),)]
+        np.divide(channel, half.dtype.type(_norm(axes)), out=result)
     return doubled
 
 
@@ -50,5 +51,5 @@ def _every_second(axis, first):
     return (slice(None),) * axis + (slice(first, None, 2),)
 
 
-def _norm(shape):
-    return math.sqrt(2 ** len(shape))
+def _norm(axes):
+    return math.sqrt(2 ** len(axes))

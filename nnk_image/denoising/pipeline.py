@@ -66,6 +66,21 @@ class Options:
         strength = min(max(strength, 1e-6), 1e6)  # so that nothing overflows
         return cls(method, relative_spacing(spacing, len(shape)), strength, guide)
 
+    def sides_of_sums(self, side: int, axes: int) -> tuple[int, ...]:
+        """Return the sides of blocks that are as high as they are wide in space.
+
+        They are powers of 2 like `side`, which is that along the finest axis.
+        """
+        spacing = self.spacing or (1.0,) * axes
+        return tuple(max(1, side // 2 ** round(math.log2(distance))) for distance in spacing)
+
+    def of_sums(self, sides: tuple[int, ...]) -> Options:
+        """Return the options for an image of sums of blocks with these sides."""
+        if self.spacing is None:
+            return self
+        distances = [n * distance for n, distance in zip(sides, self.spacing, strict=True)]
+        return replace(self, spacing=relative_spacing(distances, len(sides)))
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -81,7 +96,8 @@ class Plan:
         rows = 0
         for channels in self.groups:
             for name, side, _ in self.rounds:
-                part = tuple(-(-length // side) for length in shape)
+                sides = self.options.sides_of_sums(side, len(shape))
+                part = tuple(-(-n // own) for n, own in zip(shape, sides, strict=True))
                 # Noise of sums of pixels is treated as white.
                 units = METHODS[name].progress_units(part, len(channels), white or side > 1)
                 rows += round(math.prod(part[:-1]) * units)
@@ -173,21 +189,22 @@ def _denoise_together(image, noise, channels, steps, executor):
     unit_noise = UnitNoise.of(noise, channels, len(image.shape))
     noisy = image.pixels if len(channels) == image.channels else image.pixels[..., channels]
     noisy, estimate = image.filled(noisy), None
-    strength = steps.options.strength
+    options = steps.options
     for name, side, share in steps.rounds:
-        units = _units(image, noise, channels, unit_noise, side, share)
+        sides = options.sides_of_sums(side, len(image.shape))
+        units = _units(image, noise, channels, unit_noise, sides, share)
         mixture = noisy if estimate is None else share * noisy + (1 - share) * estimate
         if not any(noise.gain):
             noisy = None  # not needed again: free its memory
-        unit_image = _unit_image(image, units, mixture, strength)
+        unit_image = _unit_image(image, units, mixture, options.strength)
         del mixture
         own_noise = unit_noise if side == 1 else WHITE
         if noise.rician:  # stabilized with the level of each pixel
             own_noise = replace(unit_noise, variances=None)
         _require_memory(name, unit_image)
-        denoised = METHODS[name].denoise(unit_image, own_noise, steps.options, executor)
+        denoised = METHODS[name].denoise(unit_image, own_noise, options.of_sums(sides), executor)
         del unit_image
-        denoised = denoised.astype(image.dtype, copy=False) * image.dtype.type(strength)
+        denoised = denoised.astype(image.dtype, copy=False) * image.dtype.type(options.strength)
         estimate = units.inverse(denoised)
         if any(noise.gain):
             parameters = low_counts.poisson_parameters(noise, channels)
@@ -195,11 +212,11 @@ def _denoise_together(image, noise, channels, steps, executor):
     return estimate
 
 
-def _units(image, noise, channels, unit_noise, side, share):
+def _units(image, noise, channels, unit_noise, sides, share):
     """Return the units in which the noise of these channels has standard deviation 1."""
     if any(noise.gain):
         parameters = low_counts.poisson_parameters(noise, channels)
-        return PoissonUnits(parameters, side, share, image.shape, image.dtype)
+        return PoissonUnits(parameters, sides, share, image.shape, image.dtype)
     sigmas = np.array(noise.sigma)[channels]
     if noise.rician:
         return RicianUnits(noise.rician, sigmas, unit_noise.variances, image.dtype)

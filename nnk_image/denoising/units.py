@@ -1,5 +1,7 @@
 """Units in which the noise of an image has standard deviation 1, and the exact way back."""
 
+import math
+
 import numpy as np
 
 from nnk_image.base.pyramid import double, halve
@@ -53,42 +55,51 @@ class RicianUnits:
 class PoissonUnits:
     """Variance-stabilized units of sums of blocks of pixels, given `poisson_parameters`.
 
-    The image is a mixture, in which the noisy one has this `share`; `shape` is that of its axes.
+    The blocks have `sides`, powers of 2. The image is a mixture, in which the noisy one has this
+    `share`; `shape` is that of its axes.
     """
 
     limits = None
 
-    def __init__(self, parameters, side, share, shape, dtype):
-        axes = len(shape)
-        self._side, self._shape, self._dtype = side, shape, dtype
+    def __init__(self, parameters, sides, share, shape, dtype):
+        number = math.prod(sides)
+        self._sides, self._shape, self._dtype = sides, shape, dtype
         self._stabilizers = [
-            Stabilizer(gain, read * side ** (axes / 2), offset * side**axes, share)
+            Stabilizer(gain, read * math.sqrt(number), offset * number, share)
             for gain, read, offset in parameters
         ]
 
     def forward(self, pixels):
         """Return the sums of blocks of pixels, stabilized to noise of standard deviation 1."""
         pixels, stabilizers = pixels.astype(self._dtype, copy=False), enumerate(self._stabilizers)
-        return np.stack([s.forward(_sums(pixels[..., c], self._side)) for c, s in stabilizers], -1)
+        return np.stack([s.forward(_sums(pixels[..., c], self._sides)) for c, s in stabilizers], -1)
 
     def inverse(self, units):
         """Return the (H, W, C) intensities of denoised stabilized values."""
         sums = (s.inverse(units[..., c]) for c, s in enumerate(self._stabilizers))
-        return np.stack([_interpolated(channel, self._side, self._shape) for channel in sums], -1)
+        return np.stack([_interpolated(channel, self._sides, self._shape) for channel in sums], -1)
 
 
-def _sums(channel, side):
-    """Sum blocks of 2 x 2 or 4 x 4 pixels; where a side is odd, the last pixels count twice."""
-    while side > 1:
-        channel = halve(channel[None])[0] * channel.dtype.type(2 ** (channel.ndim / 2))
-        side //= 2
+def _sums(channel, sides):
+    """Sum blocks of pixels; where a side is odd, the last pixels count twice."""
+    while max(sides) > 1:
+        axes, sides = _next(sides)
+        channel = halve(channel[None], axes)[0] * channel.dtype.type(2 ** (len(axes) / 2))
     return channel
 
 
-def _interpolated(sums, side, shape):
+def _interpolated(sums, sides, shape):
     """Return a smooth channel of `shape` whose blocks of pixels have the given sums."""
-    if side == 1:
+    if max(sides) == 1:
         return sums
-    between = tuple(-(-n // (side // 2)) for n in shape)
-    sums = double(sums[None] / sums.dtype.type(2 ** (sums.ndim / 2)), between)[0]
-    return _interpolated(sums, side // 2, shape)
+    axes, sides = _next(sides)
+    between = tuple(-(-n // side) for n, side in zip(shape, sides, strict=True))
+    sums = double(sums[None] / sums.dtype.type(2 ** (len(axes) / 2)), between, axes)[0]
+    return _interpolated(sums, sides, shape)
+
+
+def _next(sides):
+    """Return the axes with the longest sides, after one of channels, and all sides once halved."""
+    most = max(sides)
+    axes = [axis for axis, side in enumerate(sides, start=1) if side == most]
+    return axes, tuple(side // 2 if side == most else side for side in sides)

@@ -9,6 +9,7 @@ import nnk_image
 from nnk_image import NoiseModel, denoise
 from nnk_image.denoising import low_counts
 from nnk_image.denoising.low_counts import Round, effective_counts, rounds_for
+from nnk_image.denoising.pipeline import Options
 from nnk_image.denoising.units import PoissonUnits
 
 CLEAN = nnk_image.standard_image("camera")[60:157, 80:171] / 255
@@ -68,7 +69,7 @@ def test_channels_and_mask():
 def test_inverse_of_block_sums_keeps_the_sums(side):
     """Blocks of pixels are summed; after the inverse, a smooth image has the same sums."""
     image = CLEAN[:21, :30, None] * [1.0, 5.0] + 40
-    units = PoissonUnits([(1.0, 0.0, 0.0)] * 2, side, 1.0, image.shape[:2], image.dtype)
+    units = PoissonUnits([(1.0, 0.0, 0.0)] * 2, (side, side), 1.0, image.shape[:2], image.dtype)
     stabilized = units.forward(image)
     assert stabilized.shape == (-(-21 // side), -(-30 // side), 2)
     again = units.inverse(stabilized)
@@ -80,6 +81,32 @@ def test_inverse_of_block_sums_keeps_the_sums(side):
     )
     # The unbiased inverse of a noiseless stabilized value is 1/4 above the original value.
     np.testing.assert_allclose(sums, expected + 1 / 4, rtol=3e-3)
+
+
+def test_sums_are_as_high_as_they_are_wide():
+    for spacing, sides in (
+        *((None, (4, 4, 4)), ((1.2, 1, 1), (4, 4, 4))),
+        *(((2, 1, 1), (2, 4, 4)), ((1, 5, 3), (4, 1, 1))),
+    ):
+        assert Options("fast", spacing).sides_of_sums(4, 3) == sides
+    image = np.random.default_rng(4).uniform(20, 30, (7, 12, 16, 1))
+    units = PoissonUnits([(1.0, 0.0, 0.0)], (2, 1, 4), 1.0, image.shape[:3], image.dtype)
+    stabilized = units.forward(image)
+    assert stabilized.shape == (4, 12, 4, 1)
+    again = units.inverse(stabilized)
+    sums, expected = (part[:6].reshape(3, 2, 12, 4, 4).sum(axis=(1, 4)) for part in (again, image))
+    np.testing.assert_allclose(sums, expected + 1 / 4, rtol=3e-3)
+
+
+def test_thin_slices_are_not_mixed_with_distant_ones():
+    """Beads of one slice, 4 pixels apart from the next."""
+    rng = np.random.default_rng(5)
+    light = np.zeros((10, 64, 64))
+    light[tuple(rng.integers(0, n, 150) for n in light.shape)] = 60
+    light = gaussian_filter(light, (0.3, 1.4, 1.4)) + 0.1
+    counts = rng.poisson(light).astype(float)
+    apart, near = (denoise(counts, PHOTONS, spacing=(z, 1, 1)) for z in (4, 1))
+    assert np.mean((apart - light) ** 2) < 0.8 * np.mean((near - light) ** 2)
 
 
 @pytest.mark.parametrize("shape", [(24, 24), (10, 24, 24), (4, 6, 16, 16)])
