@@ -27,6 +27,7 @@ from nnk_image.noise.clipping import clipped_pixels, few_values
 from nnk_image.noise.defects import without_defects
 from nnk_image.noise.fit import NEGLIGIBLE, NEGLIGIBLE_IN_VOLUMES, model_of
 from nnk_image.noise.levels import estimate_levels
+from nnk_image.noise.magnitudes import shows_magnitudes
 from nnk_image.noise.model import PER_CHANNEL, NoiseModel
 from nnk_image.noise.photons import photon_noise
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
@@ -78,7 +79,8 @@ def estimate_noise(
         pixel; "poisson": independent, with a variance that grows linearly with the intensity, in
         each channel with its own `gain`; "correlated": all variation in the flattest blocks
         counts as noise, not as texture; "rician": magnitudes of complex values, as in magnetic
-        resonance imaging, one level for all channels. Default: one of the first three, estimated.
+        resonance imaging, one level for all channels. Default: estimated, "rician" only if the
+        image has places without signal, which show it.
     uneven : bool
         True if the standard deviation of white or Rician noise changes smoothly across the image,
         as in parallel MRI: the model then has `levels`, one value per pixel for all channels.
@@ -140,7 +142,7 @@ def estimated_noise(
     """Estimate the noise of a checked image, without the correlated part unless `correlated`.
 
     The second value is the trust in that part, a factor by which it is multiplied: small if it may
-    be texture, and infinite for counts of photons, which are certain.
+    be texture, and infinite for counts of photons and for magnitudes, which are certain.
     """
     sources = channel_sources(keys := channel_keys(image.pixels[image.inside]))
     kept = sorted({*sources} - {-1})
@@ -189,6 +191,8 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
     plane = _plane(image)
     if kind in (None, "poisson") and (model := photon_noise(plane)):
         return model, np.inf
+    if kind is None and shows_magnitudes(plane):
+        return estimate_levels(image, rician=True, uneven=False), np.inf
     if len(image.shape) > 2:
         return _estimated_in_volume(image, plane, kind, correlated)
     rows, columns = row_column_levels(plane)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from pictures import psnr
+from scipy.ndimage import zoom
 
 import nnk_image
 from nnk_image import NoiseModel, denoise, estimate_noise
@@ -29,6 +30,27 @@ def test_level_of_magnitudes(level, part):
 def test_level_of_magnitudes_from_background_alone():
     model = estimate_noise(noisy(0 * BODY, 7, True), kind="rician")
     assert model.sigma[0] == pytest.approx(7, rel=0.02)
+
+
+@pytest.mark.parametrize("level", [3, 10, 25])
+@pytest.mark.parametrize("dtype", [float, np.uint16])
+@pytest.mark.parametrize("clean", [BODY, zoom(BODY[20], 4, order=0)], ids=["volume", "slice"])
+def test_magnitudes_are_recognized(level, dtype, clean):
+    """By the noise outside of the body."""
+    found = estimate_noise((50 * noisy(clean, level, True)).astype(dtype))
+    assert found.rician == 1
+    assert found.sigma[0] == pytest.approx(50 * level, rel=0.1)
+
+
+def test_other_noise_is_not_taken_for_that_of_magnitudes():
+    """It has the same mean and variance in the dark, but is not skewed, or grows with the light."""
+    rng = np.random.default_rng(1)
+    dark, bright = np.sqrt(2 - np.pi / 2), np.sqrt(np.pi / 2)  # deviation and mean, for sigma 1
+    gaussian = BODY + 10 * bright + 10 * np.where(BODY > 0, 1, dark) * rng.normal(size=BODY.shape)
+    speckle = (BODY + 10) * rng.rayleigh(size=BODY.shape)
+    counts = rng.poisson(BODY + (bright / dark) ** 2)
+    for image in (gaussian - gaussian.min() * (gaussian.min() < 0), speckle, counts, 0.5 + counts):
+        assert estimate_noise(image).rician == 0
 
 
 @pytest.mark.parametrize("masked", [False, True])
