@@ -27,9 +27,9 @@ from nnk_image.noise.clipping import clipped_pixels, few_values
 from nnk_image.noise.defects import without_defects
 from nnk_image.noise.fit import NEGLIGIBLE, NEGLIGIBLE_IN_VOLUMES, model_of
 from nnk_image.noise.levels import estimate_levels
-from nnk_image.noise.magnitudes import shows_magnitudes
 from nnk_image.noise.model import PER_CHANNEL, NoiseModel
 from nnk_image.noise.photons import photon_noise
+from nnk_image.noise.rician import shows_rician_noise
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
 from nnk_image.noise.scale import Scale, scales_of
 from nnk_image.noise.slices import SLAB, correlation_across_slices
@@ -191,7 +191,7 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
     plane = _plane(image)
     if kind in (None, "poisson") and (model := photon_noise(plane)):
         return model, np.inf
-    if kind is None and shows_magnitudes(plane):
+    if kind is None and shows_rician_noise(plane):
         return estimate_levels(image, rician=True, uneven=False), np.inf
     if len(image.shape) > 2:
         return _estimated_in_volume(image, plane, kind, correlated)

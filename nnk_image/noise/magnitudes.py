@@ -18,24 +18,13 @@ magnitude MR signals", Journal of Magnetic Resonance 179 (2006).
 from functools import lru_cache
 
 import numpy as np
-from scipy.fft import dctn
 from scipy.special import gammaln, ive, xlogy
 
-from nnk_image.base.geometry import as_blocks
-from nnk_image.base.image import Bools, Floats, Image
-from nnk_image.noise.blocks import SIDE
+from nnk_image.base.image import Floats
 
 _STEP = 0.03  # distance between tabulated magnitudes
 _FAR = 30.0  # largest tabulated signal, less the mean of noise alone; noise is Gaussian beyond
 _TAIL = 8.0  # how far tabulated magnitudes extend beyond the largest signal
-
-_MEAN, _DEVIATION = np.sqrt(np.pi / 2), np.sqrt(2 - np.pi / 2)  # of Rician noise without signal
-_SKEWNESS = 2 * np.sqrt(np.pi) * (np.pi - 3) / (4 - np.pi) ** 1.5
-_TOLERANCE = 0.2  # relative difference from what is expected without signal
-_SIGNAL = 4.0  # mean of blocks with signal, where noise is nearly Gaussian
-_USUAL_VARIANCES = 0.6, 1.8  # of their noise: texture and the signal's noise may change it
-_STRUCTURED = 1.6  # variance of a block, over the median, above which it contains an edge
-_LEAST_SHARE, _FEWEST = 0.05, 16  # of blocks without, and number with or without signal
 
 
 class Magnitudes:
@@ -102,62 +91,3 @@ def _interpolate(x: Floats, known: Floats, values: Floats) -> Floats:
     x = np.asarray(x)
     result = np.interp(x, known, values) + np.maximum(x - known[-1], 0)
     return result.astype(x.dtype, copy=False)
-
-
-def shows_magnitudes(image: Image) -> bool:
-    """Whether an image of two axes shows Rician noise, in places without signal and with it.
-
-    Without, the mean, the variance, the variation of the means of blocks and the skewness follow
-    from a single sigma. With signal, the variance is sigma^2, where that of counts or speckle would
-    be far larger.
-    """
-    if image.channels > 1 or not 0 <= image.low < image.high:
-        return False
-    pixels = image.pixels[..., 0] / image.dtype.type(image.high)
-    blocks, valid = (as_blocks(a, SIDE, SIDE).reshape(-1, SIDE**2) for a in (pixels, image.mask))
-    blocks = blocks[valid.all(axis=1) & (blocks.max(axis=1) > blocks.min(axis=1))]
-    if len(blocks) < 2 * _FEWEST:
-        return False
-    means = blocks.mean(axis=1, dtype=np.float64)
-    is_dark = _in_darkest_mode(means)
-    sigma = np.median(means[is_dark]) / _MEAN
-    is_bright = means > _SIGNAL * sigma
-    if np.count_nonzero(is_dark) < max(_FEWEST, _LEAST_SHARE * len(blocks)):
-        return False
-    if np.count_nonzero(is_bright) < _FEWEST:
-        return False
-    least, most = _USUAL_VARIANCES
-    return _is_without_signal(blocks[is_dark] / sigma) and bool(
-        least < _variance_of_flattest(blocks[is_bright] / sigma) < most
-    )
-
-
-def _in_darkest_mode(means: Floats) -> Bools:
-    """Return which of the means of blocks are as near their darkest mode as noise alone is."""
-    mode = np.quantile(means, _LEAST_SHARE)
-    for _ in range(20):
-        near = np.abs(means / mode - 1) < 3 * _DEVIATION / _MEAN / SIDE
-        mode = np.median(means[near])
-    return near
-
-
-def _is_without_signal(blocks: Floats) -> bool:
-    """Whether (n, pixels) blocks, in units of sigma, have the moments of noise without signal."""
-    variances = blocks.var(axis=1, ddof=1)
-    blocks = blocks[variances < _STRUCTURED * np.median(variances)]
-    centered = blocks - blocks.mean(axis=1, keepdims=True)
-    found = (
-        blocks.var(axis=1, ddof=1).mean() / _DEVIATION**2,
-        blocks.mean(axis=1).std() * SIDE / _DEVIATION,
-        (centered**3).mean() / (centered**2).mean() ** 1.5 / _SKEWNESS,
-    )
-    return bool(np.abs(np.array(found) - 1).max() < _TOLERANCE)
-
-
-def _variance_of_flattest(blocks: Floats) -> float:
-    """Return the median variance at high frequencies of the blocks with least at low ones."""
-    waves = dctn(blocks.reshape(-1, SIDE, SIDE), axes=(1, 2), norm="ortho")
-    frequency = np.add.outer(np.arange(SIDE), np.arange(SIDE))
-    low, high = (frequency > 0) & (frequency < SIDE), frequency >= SIDE
-    flattest = np.argsort((waves[:, low] ** 2).mean(axis=1))[: max(_FEWEST, len(blocks) // 10)]
-    return float(np.median((waves[flattest][:, high] ** 2).mean(axis=1)))
