@@ -1,4 +1,4 @@
-"""``nnk-image graph``: build the graphs of images; print their properties and save them."""
+"""``nnk-image graph``: build the graphs of images, describe and save them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 import nnk_image
@@ -22,7 +21,7 @@ def add_command(commands: Any) -> None:
         commands,
         "graph",
         run,
-        "Build the graphs of images: print their properties and save them.",
+        "Build the graphs of images, describe and save them.",
         "photo.jpg",
         "photo.jpg --out photo.npz",
         "photos/ --window 7 --sigma-f 15 --out graphs/",
@@ -57,49 +56,8 @@ def _graph_file(path: Path, files: paths.Files, options: argparse.Namespace) -> 
         start = time.perf_counter()
         graph = build(options.kind, pixels, options, **source.arguments(pixels))
         seconds = time.perf_counter() - start
+        print(f"{path}{label}: {graph}, built in {seconds:.3f} s")
         if out is not None:
             graph.save(out)
-        rows = {**lines_of(graph), "built in": f"{seconds:.3f} s"}
-        rows |= {} if out is None else {"written": str(out)}
-        lines = (f"{name:>12}: {text}" for name, text in rows.items())
-        print("\n".join([f"{path}{label}:", *lines]))
+            print(f"written {out}")
     return {}
-
-
-def lines_of(graph: nnk_image.ImageGraph) -> dict[str, str]:
-    """Return the statistics of a graph as lines of text, by name."""
-    present = slice(None) if graph.valid is None else graph.valid
-    counts, degrees = graph.neighbor_counts[present], graph.degrees[present]
-    matrix = graph.adjacency
-    n_bytes = matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes
-    fewer = f", {100 * _reduction(graph):.1f} % fewer than bilateral"
-    direction = "directed" if graph.directed else "undirected"
-    mean, least, most = degrees.mean(dtype=float), degrees.min(), degrees.max()
-    lines = {
-        "graph": f"{graph.kind}, {direction}, {matrix.dtype}",
-        "image": f"{'x'.join(map(str, graph.shape))}, {graph.n_nodes:,} nodes",
-        "edges": f"{graph.n_edges:,}" + (fewer if graph.kind != "bilateral" else ""),
-        "neighbors": f"{counts.mean():.2f} per pixel, {counts.min()} to {counts.max()}",
-        "degree": f"{mean:.4g} on average, {least:.4g} to {most:.4g}",
-        "kernel": f"window {graph.window}, sigma_d {graph.sigma_d:g}, sigma_f {graph.sigma_f:g}",
-        "memory": f"{n_bytes / 2**20:,.1f} MiB",
-    }
-    if graph.valid is not None and not graph.valid.all():
-        lines["masked"] = f"{np.count_nonzero(~graph.valid):,} pixels"
-    if not counts.all():
-        lines["isolated"] = f"{np.count_nonzero(counts == 0):,} pixels without neighbors"
-    return lines
-
-
-def _reduction(graph: nnk_image.ImageGraph) -> float:
-    """Return the fraction of the pairs of pixels within the window that are not linked."""
-    from scipy.ndimage import correlate1d
-
-    from nnk_image.graph.window import sides_of
-
-    valid = np.ones(graph.shape, int) if graph.valid is None else graph.valid.astype(int)
-    in_window = valid
-    for axis, side in enumerate(sides_of(graph.window, valid.ndim)):
-        in_window = correlate1d(in_window, np.ones(side), axis, mode="constant")
-    pairs = int((valid * (in_window - 1)).sum())  # each in both directions
-    return 1 - graph.adjacency.nnz / pairs if pairs else 0.0

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from nnk_image import bilateral_graph, image_graph
-from nnk_image.cli.graph import lines_of
 
 RNG = np.random.default_rng(77)
 IMAGE = RNG.random((7, 10))
@@ -55,14 +54,6 @@ def test_attributes_are_the_given_parameters():
     assert GRAPHS["directed"].directed is True
     with pytest.raises(AttributeError):
         graph.window = 3
-
-
-def test_lines_mention_special_properties():
-    lines = {name: lines_of(graph) for name, graph in GRAPHS.items()}
-    assert "directed" in lines["directed"]["graph"]
-    assert "fewer" not in lines["bilateral"]["edges"]
-    assert lines["masked"]["masked"] == f"{(~HOLES).sum()} pixels"
-    assert not {"masked", "isolated"} & set(lines["bilateral"])
 
 
 # --- other libraries ---------------------------------------------------------------------
