@@ -12,10 +12,8 @@ from nnk_image.base.image import Floats, Image
 from nnk_image.noise.blocks import FLAT, PARTS, SIDE, U, V, flattest
 
 SLAB = 5  # neighboring slices that are compared; the noise of the first and last is independent
-_FEWEST = 64  # least number of blocks, of which the flattest are used
 _MOST_PIXELS = 1 << 22  # approximate number of pixels, above which some are left out
 _MOST_EXTREME = 0.05  # largest share of a block with the lowest or highest value of the image
-_MOST_STRUCTURE = 0.99  # share of structure above which there is no noise to measure
 _MOST_CORRELATION = 0.9  # largest one, so that differences of slices show noise
 _LEAST_CORRELATIONS = 0.2, 0.04
 """Correlation of adjacent slices below which their noise counts as independent: fine structure in a
@@ -34,9 +32,7 @@ def correlation_across_slices(image: Image) -> Floats | None:
         return None
     by_frequency = np.concatenate([_correlations(blocks, part) for part in PARTS], axis=1)
     *nearer, farthest = np.median(by_frequency, axis=1)
-    structure = max(0.0, farthest)  # its share of the variance
-    if structure > _MOST_STRUCTURE:
-        return None
+    structure = np.clip(farthest, 0, 1 - 1e-6)  # its share of the variance
     side = np.minimum((np.array(nearer[1:]) - structure) / (1 - structure), _MOST_CORRELATION)
     near, far = _LEAST_CORRELATIONS
     # Moving edges decay in proportion to the distance: this line, continued, is structure too.
@@ -71,7 +67,7 @@ def _blocks(image: Image) -> Floats | None:
         units = blocks[:, usable] / image.half_range  # so that squares do not overflow
         parts.append(dctn(units.astype(np.float64), axes=(2, 3), norm="ortho")[:, :, U, V])
     coefficients = np.concatenate(parts, axis=1)
-    return coefficients if coefficients.shape[1] >= _FEWEST else None
+    return coefficients if coefficients.size else None
 
 
 def _cut(slab: npt.NDArray[Any], step: int) -> npt.NDArray[Any]:
