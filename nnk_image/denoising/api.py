@@ -125,7 +125,7 @@ def denoise(
     noise to `check_residual`, the image is denoised again as if the noise were uncorrelated, and
     then as if it were white. If that does not look like noise either, only row and column noise is
     removed. With a `strength` above 1, which removes more than noise, the first result is returned.
-    If the noise is neither white nor Poisson noise, the result is corrected by `correct_bias`.
+    If the noise is neither white, Poisson nor Rician, the result is corrected by `correct_bias`.
     Isolated pixels, such as hot ones, and pixels without data, whose value is far from all others,
     are returned unchanged.
 
@@ -204,7 +204,7 @@ def denoise_and_report(
     if chosen.supported_noise(noise).is_white:
         limits = Extremes.of(checked.pixels[checked.inside]).clipped
         unclip(pixels, limits, noise.for_channels(checked.channels).sigma, checked.valid)
-    elif sigma is None and not any(noise.gain):
+    elif sigma is None and not (any(noise.gain) or noise.rician):
         remove_bias(checked, pixels)
     return checked.restore(pixels), noise
 

@@ -38,9 +38,9 @@ def correct_bias(
 
     Noisy photographs are darker than photographs of the same scene without noise, except near
     black; denoising preserves the mean. `denoise` makes this correction if it estimates the noise
-    and finds neither white nor Poisson noise. Call it for results with correlated noise that you
-    specified, and for those of other programs. Do not call it for results of `denoise` with white
-    noise, which inverts clipping by itself, nor for counts of light.
+    and finds neither white, Poisson nor Rician noise. Call it for results with correlated noise
+    that you specified, and for those of other programs. Do not call it for results of `denoise`
+    with white noise, which inverts clipping by itself, nor for counts or magnitudes.
 
     Parameters
     ----------
