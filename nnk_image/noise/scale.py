@@ -166,7 +166,7 @@ class Scale:
             elasticity=elasticity(whitened),
             noise_share=noise_share(whitened, luminance, directions, black.mean() > CLIPPED),
             third_color=third_color(covariances),
-            second_color=second_color(_covariance(coefficients)),
+            second_color=second_color(coefficients),
             turns=turns(covariances[:, :, 0, 0]),
             two_values=two_values_of_bins(
                 coefficients[:, 0], bins, by_bin[0] / len(matrix), spectra[0]
@@ -215,12 +215,6 @@ def _covariances(coefficients: Floats, chosen: Chosen) -> Floats:
             rows = coefficients[blocks][:, :, part]
             own[part] = np.einsum("ncu,ndu->ucd", rows, rows) / len(blocks)
     return found
-
-
-def _covariance(coefficients: Floats) -> Floats:
-    """Return the (frequencies, C, C) covariance of the channels in all blocks."""
-    by_frequency = coefficients.transpose(2, 1, 0)
-    return by_frequency @ by_frequency.transpose(0, 2, 1) / len(coefficients)
 
 
 def _matrix_to_uncorrelated(covariances: Floats) -> Floats:

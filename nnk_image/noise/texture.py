@@ -127,9 +127,10 @@ def third_color(covariances: Floats) -> float:
     return float(np.log(weakest / strongest) / 2)
 
 
-def second_color(covariance: Floats) -> float:
-    """Return the `second_color` of the (frequencies, C, C) covariance of the channels."""
-    variances = np.maximum(np.linalg.eigvalsh(covariance[LOW].mean(axis=0)), 1e-12)
+def second_color(coefficients: Floats) -> float:
+    """Return the `second_color` of the (n, C, frequencies) coefficients of all blocks."""
+    low = np.concatenate(coefficients[..., LOW].transpose(2, 0, 1))
+    variances = np.maximum(np.linalg.eigvalsh(low.T @ low), 1e-12)  # in ascending order
     return float(np.log(variances[-2:][0] / variances[-1]) / 2)
 
 
