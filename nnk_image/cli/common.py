@@ -157,6 +157,7 @@ def level_text(noise: nnk_image.NoiseModel, low: float, high: float) -> str:
     level, extent = typical_level(noise, low, high), high - low
     text = f"noise {np.format_float_positional(level, 2, fractional=False, trim='-')}"
     text += f" of {extent:.5g} ({100 * level / extent:.1f} %)" if extent else ""
+    text += ", Rician" * bool(noise.rician)
     shared = {"rows": noise.rows, "columns": noise.columns}
     return ", ".join([text, *(f"{name} {value:.2g}" for name, value in shared.items() if value)])
 

@@ -80,7 +80,7 @@ class TiledDenoising:
         """Return a task that computes the `Statistics` of the image."""
         given = self.image, self.layout
         parts = [task(_statistics_of_part, *given, tile.core, self.noise) for tile in self.tiles]
-        return delayed(merge_statistics)(parts)
+        return delayed(merge_statistics)(parts, self.given)
 
     def denoised(self, tile: Tile, noise: Any, statistics: Any) -> Any:
         """Return a task that computes the core of a tile."""
@@ -141,8 +141,11 @@ def _statistics_of_part(image: Image, executor: RowExecutor, noise: NoiseModel) 
     return Statistics.of(image, noise.for_channels(image.channels))
 
 
-def merge_statistics(parts: Sequence[Statistics]) -> Statistics:
-    """Return the statistics of the whole image from those of its parts."""
+def merge_statistics(parts: Sequence[Statistics], given: NoiseModel | None = None) -> Statistics:
+    """Return the statistics of the whole image from those of its parts.
+
+    ValueError if they do not fit noise that was `given`.
+    """
     sizes = [part.extremes.n_pixels for part in parts]
     means, squares = (
         tuple(np.average([getattr(part, name) for part in parts], axis=0, weights=sizes))
@@ -150,7 +153,10 @@ def merge_statistics(parts: Sequence[Statistics]) -> Statistics:
     )
     extremes = reduce(operator.add, (part.extremes for part in parts))
     keys = _keys_of_parts([part.keys for part in parts])
-    return Statistics(extremes, means, squares, keys)
+    merged = Statistics(extremes, means, squares, keys)
+    if given is not None and given.rician:
+        check_magnitudes(merged.limits[0])
+    return merged
 
 
 def _keys_of_parts(parts: Sequence[tuple[tuple[bool, float], ...]]) -> tuple[Any, ...]:
@@ -175,8 +181,6 @@ def denoise_part(
     """Return the denoised pixels inside a part."""
     low, high = statistics.limits
     image = replace(image, low=low, high=high)  # those of the whole image
-    if noise.rician:
-        check_magnitudes(image)
     part, own, options = adapted(image, noise, options)
     steps = plan(part, own, options, statistics)
     pixels = denoise_pixels(part, own, steps, executor).reshape(image.pixels.shape)

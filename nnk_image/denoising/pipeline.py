@@ -67,12 +67,13 @@ class Options:
         return cls(method, relative_spacing(spacing, len(shape)), strength, guide)
 
     def sides_of_sums(self, side: int, axes: int) -> tuple[int, ...]:
-        """Return the sides of blocks that are as high as they are wide in space.
+        """Return the sides of blocks of pixels; in volumes, these are as high as they are wide.
 
         They are powers of 2 like `side`, which is that along the finest axis.
         """
-        spacing = self.spacing or (1.0,) * axes
-        return tuple(max(1, side // 2 ** round(math.log2(distance))) for distance in spacing)
+        if self.spacing is None or axes == 2:
+            return (side,) * axes
+        return tuple(max(1, side // 2 ** round(math.log2(n))) for n in self.spacing)
 
     def of_sums(self, sides: tuple[int, ...]) -> Options:
         """Return the options for an image of sums of blocks with these sides."""

@@ -10,8 +10,10 @@ import numpy as np
 from scipy.ndimage import maximum_filter, minimum_filter
 
 from nnk_image.base.image import Array, Bools, Image
+from nnk_image.noise.blocks import SIDE
 from nnk_image.noise.clipping import AROUND, few_values
 from nnk_image.noise.photons import photon_noise
+from nnk_image.noise.sample import plane_of
 
 _LEAST_DISTANCE = 2.5
 """Least distance of an isolated pixel from the nearest value of its neighbors. The unit is their
@@ -66,12 +68,8 @@ def without_defects(image: Image) -> Image:
 
 
 def _are_counts(image: Image) -> bool:
-    """Whether all values are counts of photons, perhaps divided by exposures: 0 is far from 1."""
-    valid = image.mask.copy()
-    valid[..., -1, :] = False  # between the slices of a volume
-    width = image.shape[-1]
-    pixels = image.pixels.reshape(-1, width, image.channels)
-    return photon_noise(replace(image, pixels=pixels, valid=valid.reshape(-1, width))) is not None
+    """Whether values are counts of photons, perhaps divided by exposures: 0 is far from 1."""
+    return min(image.shape[-2:]) >= SIDE and photon_noise(plane_of(image)) is not None
 
 
 def _is_apart(values: Array, extreme: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -31,15 +30,13 @@ from nnk_image.noise.model import PER_CHANNEL, NoiseModel
 from nnk_image.noise.photons import photon_noise
 from nnk_image.noise.rician import shows_rician_noise
 from nnk_image.noise.row_column import estimate_offsets, row_column_levels, without_offsets
+from nnk_image.noise.sample import plane_of, some_slices, stacked
 from nnk_image.noise.scale import Scale, scales_of
 from nnk_image.noise.slices import SLAB, correlation_across_slices
 from nnk_image.noise.trust import MOST_TRUST, MOST_TRUST_IN_DIFFERENCES, trust_in_correlation
 
 KINDS = ("white", "poisson", "correlated", "rician")
 """Kinds of noise that a caller may specify."""
-
-_FEWEST_SLICES, _MOST_PIXELS = 4, 1 << 21
-"""At least this many slices of a volume are used; more, up to this many pixels together."""
 
 
 @one_blas_thread
@@ -188,11 +185,13 @@ def _estimated(image: Image, kind: str | None, correlated: bool) -> tuple[NoiseM
             within = within.reshape(-1, *within.shape[-2:])  # with an axis across slices
             found = replace(found, correlation=np.moveaxis(within, 0, axis - third))
         return found, trust
-    plane = _plane(image)
+    plane = plane_of(image)
     if kind in (None, "poisson") and (model := photon_noise(plane)):
         return model, np.inf
     if kind is None and shows_rician_noise(plane):
-        return estimate_levels(image, rician=True, uneven=False), np.inf
+        # A mask may leave no complete block of a volume, although there are some in a slice.
+        measured = image if image.valid is None else plane
+        return estimate_levels(measured, rician=True, uneven=False), np.inf
     if len(image.shape) > 2:
         return _estimated_in_volume(image, plane, kind, correlated)
     rows, columns = row_column_levels(plane)
@@ -305,10 +304,10 @@ def _measure_differences(image: Image, across: Floats | None) -> list[Scale]:
     valid = image.mask.reshape(-1, height, width)
     is_last = np.arange(len(valid)) % depth == depth - 1
     both = (valid & np.roll(valid, -1, axis=0)).any(axis=(1, 2))
-    chosen = _some_slices(both & ~is_last, image)
+    chosen = some_slices(both & ~is_last, image)
     if not len(chosen):
         return []
-    pair = [_stacked(image, numbers) for numbers in (chosen, chosen + 1)]
+    pair = [stacked(image, numbers) for numbers in (chosen, chosen + 1)]
     first, second = map(_units, pair)
     brightness = (first + second).mean(axis=0) / 2  # the variance of a difference depends on both
     of_next = 0.0 if across is None else across[len(across) // 2 + 1]
@@ -348,44 +347,3 @@ def _axis_of_slices(shape: tuple[int, ...]) -> int:
     last = len(shape) - 3
     narrow = last >= 0 and min(shape[-2:]) < SIDE <= sorted(shape[last:])[1]
     return last + int(np.argmin(shape[last:])) if narrow else last
-
-
-def _plane(image: Image) -> Image:
-    """Return an image of two axes, in C order so that sums do not depend on the memory layout.
-
-    Of a volume, some slices are placed one below the other. Masked pixels get the values of valid
-    ones nearby. ValueError if there is no room for a block.
-    """
-    height, width = image.shape[-2:]
-    if min(height, width) < SIDE and image.low < image.high:
-        count = f"{image.channels} channel" + "s" * (image.channels > 1)
-        along = " along two of the last three axes" if len(image.shape) > 2 else ""
-        raise ValueError(
-            f"the noise of {count} of {'x'.join(map(str, image.shape))} pixels cannot be "
-            f"estimated: at least {SIDE}x{SIDE} are needed{along}; check channel_axis, or give "
-            "sigma to denoise"
-        )
-    if len(image.shape) == 2:
-        return replace(image, pixels=np.ascontiguousarray(image.filled(image.pixels)))
-    usable = np.any(image.mask.reshape(-1, height * width), axis=1)
-    return _stacked(image, _some_slices(np.asarray(usable), image))
-
-
-def _some_slices(usable: Bools, image: Image) -> npt.NDArray[np.intp]:
-    """Return the numbers of some of the usable slices, evenly spaced."""
-    some = np.flatnonzero(usable)
-    number = max(_FEWEST_SLICES, _MOST_PIXELS // math.prod(image.shape[-2:]))
-    return some[np.unique(np.linspace(0, len(some) - 1, number).round().astype(int))[: len(some)]]
-
-
-def _stacked(image: Image, numbers: npt.NDArray[np.intp]) -> Image:
-    """Return slices of a volume, one below the other, with a masked row between them."""
-    height, width = image.shape[-2:]
-    valid = image.mask.reshape(-1, height, width)[numbers]
-    valid = np.pad(valid, ((0, 0), (0, 1), (0, 0))).reshape(-1, width)
-    rows = image.pixels.reshape(-1, height, width, image.channels)[numbers]
-    rows = np.pad(rows, ((0, 0), (0, 1), (0, 0), (0, 0)), mode="edge")
-    stacked = replace(image, pixels=rows.reshape(-1, width, image.channels), valid=valid)
-    if image.valid is None:
-        return stacked
-    return replace(stacked, pixels=stacked.filled(stacked.pixels))

@@ -34,7 +34,7 @@ def _levels(levels: Any, image: Image) -> Any:
 def _check_fits(model: NoiseModel, image: Image) -> None:
     """Raise a ValueError if this cannot be the noise of `image`."""
     if model.rician:
-        check_magnitudes(image)
+        check_magnitudes(image.low)
     for name in PER_CHANNEL:
         values = getattr(model, name)
         if len(values) not in (1, image.channels):
@@ -76,11 +76,11 @@ def many_below_offset(noise: NoiseModel, image: Image) -> bool:
     return bool(np.any(below & (gain > 0)))
 
 
-def check_magnitudes(image: Image) -> None:
-    """Raise a ValueError if an image cannot hold magnitudes."""
-    if image.low < 0:
+def check_magnitudes(low: float) -> None:
+    """Raise a ValueError if an image with this lowest value cannot hold magnitudes."""
+    if low < 0:
         raise ValueError(
-            f"magnitudes cannot be negative, but the image goes down to {image.low:g}: for Rician "
+            f"magnitudes cannot be negative, but the image goes down to {low:g}: for Rician "
             "noise give the magnitudes as the scanner stores them; real and imaginary parts, and "
             "differences of magnitudes, have Gaussian noise"
         )

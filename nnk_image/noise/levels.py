@@ -40,7 +40,7 @@ _LOG_EXCESS = 0.6  # excess of the log energy above that, at which a block count
 def estimate_levels(image: Image, rician: bool, uneven: bool) -> NoiseModel:
     """Estimate white or magnitude noise; if `uneven`, its level varies across the image."""
     if rician:
-        check_magnitudes(image)
+        check_magnitudes(image.low)
     none = NoiseModel([0.0] * image.channels, rician=rician)
     if image.low == image.high:
         return none
@@ -100,7 +100,7 @@ class Blocks:
                 values = values[kept]
                 means = values.mean(axis=tuple(range(1, values.ndim)))
                 centers = places[:, number].reshape(len(shape), -1)[:, kept]
-                parts.append((_energies(values), means, centers))
+                parts.append((energies_of(values), means, centers))
         energies, means, places = (np.concatenate(p, axis=-1) for p in zip(*parts, strict=True))
         return cls(energies, means, places, grid, sizes, exponent)
 
@@ -120,7 +120,7 @@ def _usable(values: Floats, valid: Bools, low: float) -> Bools:
     return usable & valid.all(axis=within)
 
 
-def _energies(values: Floats) -> Floats:
+def energies_of(values: Floats) -> Floats:
     """Return the (2, n) energies of blocks at high and at low frequencies."""
     sides = values.shape[1:]
     total = np.add.reduce(np.indices(sides))

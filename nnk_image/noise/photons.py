@@ -1,6 +1,7 @@
 """Counts of photons, or of other single events, recognized by a variance that equals their mean.
 
-The squares of second differences are compared with their expectation, see docs/estimation.md.
+They may have been multiplied by a constant, or divided by exposures. The squares of second
+differences are compared with their expectation, see docs/estimation.md.
 """
 
 import numpy as np
@@ -42,7 +43,7 @@ def photon_noise(image: Image) -> NoiseModel | None:
         counts = np.rint(light / value)
         exact = np.allclose(counts * value, light, rtol=1e-6, atol=0)
         if not exact:
-            if offset != lowest:
+            if offset != lowest:  # no pixel without light
                 return None
             # Divided by exposures: 1 count is what is found most often above none.
             value = float(np.median(seen[seen < 2 * value]))

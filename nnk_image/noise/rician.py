@@ -1,16 +1,16 @@
 """Rician noise, recognized by its moments in places without signal, see docs/estimation.md."""
 
 import numpy as np
-from scipy.fft import dctn
 
 from nnk_image.base.geometry import as_blocks
 from nnk_image.base.image import Bools, Floats, Image
 from nnk_image.noise.blocks import SIDE
+from nnk_image.noise.levels import energies_of
 
 _MEAN, _DEVIATION = np.sqrt(np.pi / 2), np.sqrt(2 - np.pi / 2)  # of Rician noise without signal
 _SKEWNESS = 2 * np.sqrt(np.pi) * (np.pi - 3) / (4 - np.pi) ** 1.5
 _TOLERANCE = 0.2  # relative difference from what is expected without signal
-_SIGNAL = 4.0  # mean of blocks with signal, where noise is nearly Gaussian
+_SIGNAL = 5.5  # mean of blocks with signal; shot noise would be too strong there
 _USUAL_VARIANCES = 0.6, 1.8  # of their noise: texture and the signal's noise may change it
 _STRUCTURED = 1.6  # variance of a block, over the median, above which it contains an edge
 _LEAST_SHARE, _FEWEST = 0.05, 16  # of blocks without, and number with or without signal
@@ -72,8 +72,6 @@ def _is_without_signal(blocks: Floats) -> bool:
 
 def _variance_of_flattest(blocks: Floats) -> float:
     """Return the median variance at high frequencies of the blocks with least at low ones."""
-    waves = dctn(blocks.reshape(-1, SIDE, SIDE), axes=(1, 2), norm="ortho")
-    frequency = np.add.outer(np.arange(SIDE), np.arange(SIDE))
-    low, high = (frequency > 0) & (frequency < SIDE), frequency >= SIDE
-    flattest = np.argsort((waves[:, low] ** 2).mean(axis=1))[: max(_FEWEST, len(blocks) // 10)]
-    return float(np.median((waves[flattest][:, high] ** 2).mean(axis=1)))
+    high, low = energies_of(blocks.reshape(-1, SIDE, SIDE))
+    flattest = np.argsort(low)[: max(_FEWEST, len(blocks) // 10)]
+    return float(np.median(high[flattest]))

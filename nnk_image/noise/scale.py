@@ -29,7 +29,6 @@ from nnk_image.noise.texture import (
     elasticity,
     flatness,
     noise_share,
-    second_color,
     texture_of_bins,
     third_color,
     turns,
@@ -94,7 +93,6 @@ class Scale:
     # to 1.2 if the noise has a long tail
     third_color: float  # logarithm of the level of the weakest color over that of the strongest, at
     # low frequencies: texture has hardly more than two colors
-    second_color: float  # the same for the second color of all blocks, not only of flat ones
     turns: float  # how much the direction of the luminance's low frequencies changes from bin to
     # bin; 0 for noise, whose spectrum is the same in all bins
     two_values: float  # how clearly the luminance has two values, as in text; 0 for noise, up to 1
@@ -166,7 +164,6 @@ class Scale:
             elasticity=elasticity(whitened),
             noise_share=noise_share(whitened, luminance, directions, black.mean() > CLIPPED),
             third_color=third_color(covariances),
-            second_color=second_color(coefficients),
             turns=turns(covariances[:, :, 0, 0]),
             two_values=two_values_of_bins(
                 coefficients[:, 0], bins, by_bin[0] / len(matrix), spectra[0]

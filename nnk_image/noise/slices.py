@@ -12,6 +12,7 @@ from nnk_image.base.image import Floats, Image
 from nnk_image.noise.blocks import FLAT, PARTS, SIDE, U, V, flattest
 
 SLAB = 5  # neighboring slices that are compared; the noise of the first and last is independent
+_FEWEST = 64  # least number of blocks, of which the flattest are used
 _MOST_PIXELS = 1 << 22  # approximate number of pixels, above which some are left out
 _MOST_EXTREME = 0.05  # largest share of a block with the lowest or highest value of the image
 _MOST_CORRELATION = 0.9  # largest one, so that differences of slices show noise
@@ -67,7 +68,7 @@ def _blocks(image: Image) -> Floats | None:
         units = blocks[:, usable] / image.half_range  # so that squares do not overflow
         parts.append(dctn(units.astype(np.float64), axes=(2, 3), norm="ortho")[:, :, U, V])
     coefficients = np.concatenate(parts, axis=1)
-    return coefficients if coefficients.size else None
+    return coefficients if coefficients.shape[1] >= _FEWEST else None
 
 
 def _cut(slab: npt.NDArray[Any], step: int) -> npt.NDArray[Any]:

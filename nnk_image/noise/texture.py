@@ -127,13 +127,6 @@ def third_color(covariances: Floats) -> float:
     return float(np.log(weakest / strongest) / 2)
 
 
-def second_color(coefficients: Floats) -> float:
-    """Return the `second_color` of the (n, C, frequencies) coefficients of all blocks."""
-    low = np.concatenate(coefficients[..., LOW].transpose(2, 0, 1))
-    variances = np.maximum(np.linalg.eigvalsh(low.T @ low), 1e-12)  # in ascending order
-    return float(np.log(variances[-2:][0] / variances[-1]) / 2)
-
-
 def two_values_of_bins(
     luminance: Floats, bins: list[Any], variances: Floats, spectrum: Floats
 ) -> float:

@@ -36,9 +36,7 @@ def features(scales):
     strong = min(3.0, strength) * np.clip(full.elasticity, 0, 1).mean()
     color = 0.0
     if len(full.matrix) == 3:
-        # In a tinted gray picture even the second color is weak, whether it shows noise or not.
-        typical = min(_TYPICAL_COLOR, max(half.second_color, quarter.second_color))
-        color = max(-1.0, (half.third_color + quarter.third_color) / 2 - typical)
+        color = max(-1.0, (half.third_color + quarter.third_color) / 2 - _TYPICAL_COLOR)
     return np.array([share, np.clip(growth, 0, 2.5), strong, color, min(1.0, full.turns)])
 
 

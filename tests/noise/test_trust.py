@@ -42,14 +42,6 @@ def test_texture_of_two_colors_has_no_third():
     assert features(measure_scales(check_image(image, -1)))[3] < -0.9
 
 
-@pytest.mark.parametrize("name", ["clock_motion.png", "moon.png", "camera.png"])
-def test_noise_of_a_tinted_picture_is_noise(name):
-    """A sepia print has a single color, but that is no sign of texture."""
-    gray = skimage_picture(name)[:256, :256] + 12 * filtered(KERNELS["mild"], SHAPE, 3)
-    tinted = np.rint(gray[..., None] * [1, 0.86, 0.67] + [6, 2, 0])
-    assert trust_in_correlation(measure_scales(check_image(tinted, -1))) > 0.7 * MOST_TRUST
-
-
 def test_gray_texture_in_bright_places_does_not_hide_the_noise_of_dark_ones():
     noise = np.stack([filtered(KERNELS["binomial"], SHAPE, i) for i in range(3)], axis=-1)
     image = 50 + 10 * noise
