@@ -153,6 +153,8 @@ def level_text(noise: nnk_image.NoiseModel, low: float, high: float) -> str:
 
     >>> level_text(nnk_image.NoiseModel(2.4, rows=3.0), 0, 255)
     'noise 2.4 of 255 (0.9 %), rows 3'
+    >>> level_text(nnk_image.NoiseModel(20.0, rician=True), 0, 255)
+    'noise 20 of 255 (7.8 %), Rician'
     """
     level, extent = typical_level(noise, low, high), high - low
     text = f"noise {np.format_float_positional(level, 2, fractional=False, trim='-')}"

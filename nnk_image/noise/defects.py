@@ -68,7 +68,7 @@ def without_defects(image: Image) -> Image:
 
 
 def _are_counts(image: Image) -> bool:
-    """Whether values are counts of photons, perhaps divided by exposures: 0 is far from 1."""
+    """Whether values are counts of photons, among which 0 is data, although far from 1."""
     return min(image.shape[-2:]) >= SIDE and photon_noise(plane_of(image)) is not None
 
 

@@ -45,7 +45,7 @@ def photon_noise(image: Image) -> NoiseModel | None:
         if not exact:
             if offset != lowest:  # no pixel without light
                 return None
-            # Divided by exposures: 1 count is what is found most often above none.
+            # Divided by exposures: values below twice the smallest are mostly single counts.
             value = float(np.median(seen[seen < 2 * value]))
             counts = light / value
         if not _are_of_photons(counts, valid, exact):

@@ -14,44 +14,41 @@ _SIGNAL = 5.5  # mean of blocks with signal; shot noise would be too strong ther
 _USUAL_VARIANCES = 0.6, 1.8  # of their noise: texture and the signal's noise may change it
 _STRUCTURED = 1.6  # variance of a block, over the median, above which it contains an edge
 _LEAST_SHARE, _FEWEST = 0.05, 16  # of blocks without, and number with or without signal
-_MOST = 1 << 14  # approximate number of blocks, above which some are left out
+_ITERATIONS = 20  # of the search for the darkest mode
 
 
 @np.errstate(over="ignore")
 def shows_rician_noise(image: Image) -> bool:
     """Whether an image of two axes shows Rician noise, in places without signal and with it.
 
-    Without, the mean, the variance, the variation of the means of blocks and the skewness follow
-    from a single sigma. With signal, the variance is sigma^2, where that of counts or speckle would
-    be far larger.
+    Without signal, the mean, the variance, the variation of the means of blocks and the skewness
+    follow from a single sigma. With signal, the variance is sigma^2; that of counts or speckle
+    would be larger.
     """
     if image.channels > 1 or not 0 <= image.low < image.high:
         return False
     parts = (as_blocks(a, SIDE, SIDE) for a in (image.pixels[..., 0], image.mask))
     blocks, valid = (part.reshape(-1, SIDE**2) for part in parts)
-    some = slice(None, None, 1 + len(blocks) // _MOST)
-    blocks, valid = blocks[some] / image.dtype.type(image.high), valid[some]
     blocks = blocks[valid.all(axis=1) & (blocks.max(axis=1) > blocks.min(axis=1))]
     if len(blocks) < 2 * _FEWEST:
         return False
+    blocks = blocks / image.dtype.type(image.high)
     means = blocks.mean(axis=1, dtype=np.float64)
     is_dark = _in_darkest_mode(means)
     sigma = np.median(means[is_dark]) / _MEAN
     is_bright = means > _SIGNAL * sigma
-    if np.count_nonzero(is_dark) < max(_FEWEST, _LEAST_SHARE * len(blocks)):
-        return False
-    if np.count_nonzero(is_bright) < _FEWEST:
+    n_dark, n_bright = np.count_nonzero(is_dark), np.count_nonzero(is_bright)
+    if n_dark < max(_FEWEST, _LEAST_SHARE * len(blocks)) or n_bright < _FEWEST:
         return False
     least, most = _USUAL_VARIANCES
-    return _is_without_signal(blocks[is_dark] / sigma) and bool(
-        least < _variance_of_flattest(blocks[is_bright] / sigma) < most
-    )
+    usual = least < _variance_of_flattest(blocks[is_bright] / sigma) < most
+    return usual and _is_without_signal(blocks[is_dark] / sigma)
 
 
 def _in_darkest_mode(means: Floats) -> Bools:
     """Return which of the means of blocks are as near their darkest mode as noise alone is."""
     mode = np.quantile(means, _LEAST_SHARE, method="lower")
-    for _ in range(20):
+    for _ in range(_ITERATIONS):
         near = np.abs(means - mode) < 3 * _DEVIATION / SIDE * mode / _MEAN
         mode = np.median(means[near])
     return near

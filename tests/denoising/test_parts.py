@@ -23,6 +23,15 @@ def test_statistics_of_parts_add_up():
     assert np.isfinite(found.extremes.clipped[0]).all()
 
 
+def test_negative_values_are_refused_only_if_rician_noise_was_given():
+    """Estimated noise may be Rician where the samples have no negative value."""
+    noise = NoiseModel(2.0, rician=1)
+    parts = [Statistics.of(check_image(np.array([[low, 9.0]])), noise) for low in (0, -1)]
+    assert merge_statistics(parts).limits[0] == -1
+    with pytest.raises(ValueError, match="magnitudes cannot be negative"):
+        merge_statistics(parts, noise)
+
+
 def test_values_far_below_the_offset_count_as_dark():
     image, valid = np.random.default_rng(1).poisson(30, (40, 50)) + 100.0, np.ones((40, 50), bool)
     image[:15], valid[:15] = 0, False

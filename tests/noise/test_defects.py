@@ -137,6 +137,24 @@ def test_counts_are_data(peak, gain):
     assert without_defects(checked) is checked
 
 
+@pytest.mark.parametrize("shape", [(64, 64, 3), (64, 64, 1), (6, 64, 64, 3)])
+def test_narrow_volumes_may_have_pixels_without_data(shape):
+    rng = np.random.default_rng(0)
+    image = np.where(rng.random(shape) < 0.1, 0, rng.normal(100, 5, shape))
+    assert estimate_noise(image, spacing=1).sigma[0] == pytest.approx(5, rel=0.15)
+
+
+def test_masked_values_do_not_decide_whether_values_are_counts():
+    rng = np.random.default_rng(1)
+    counts = rng.poisson(2, (160, 170)) / rng.uniform(1, 1.1, (160, 170))
+    valid = rng.random(counts.shape) > 0.03
+    noise, *others = (
+        estimate_noise(np.where(valid, counts, value), mask=valid) for value in (np.nan, 0, 1e200)
+    )
+    assert noise.gain[0] == pytest.approx(0.95, abs=0.05)
+    assert all(other == noise for other in others)
+
+
 def test_points_of_light_in_the_dark_are_data():
     """In an image of counts, a pixel may have some photons of a star, and its neighbors none."""
     light = np.full((128, 128), 0.03)

@@ -44,6 +44,14 @@ def test_magnitudes_are_recognized(level, dtype, clean):
     assert found.sigma[0] == pytest.approx(50 * level, rel=0.1)
 
 
+def test_magnitudes_are_recognized_if_every_other_slice_is_masked():
+    mask = np.ones(BODY.shape, bool)
+    mask[::2] = False
+    found = estimate_noise(noisy(BODY, 8, True), mask=mask)
+    assert found.rician == 1
+    assert found.sigma[0] == pytest.approx(8, rel=0.1)
+
+
 def test_other_noise_is_not_taken_for_that_of_magnitudes():
     """It has the same mean and variance in the dark, but is not skewed, or grows with the light."""
     rng = np.random.default_rng(1)
