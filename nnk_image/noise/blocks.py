@@ -122,12 +122,9 @@ def coefficients_of_blocks(planes):
     step = next((n for n in _STEPS if area >= _ENOUGH_BLOCKS * n**2), _STEPS[-1])
     step = max(step, np.sqrt(area / _MOST_BLOCKS))
     y, x = (np.arange(0, n - SIDE + 1, step).astype(int) for n in usable.shape)
-    unusable, uniform = (
-        sliding_window_view(a, (SIDE, SIDE))[y[:, None], x].mean(axis=(2, 3))
-        for a in (1 - usable, constant)
+    unusable, uniform, brightness, black = (
+        _means(values, y, x) for values in (1 - usable, constant, brightness, black)
     )
-    windows = sliding_window_view(black, (SIDE, SIDE), axis=(1, 2))
-    black = windows[:, y[:, None], x].mean(axis=(3, 4))
     chosen = (uniform <= _MOST_UNUSABLE) & (unusable <= _MOST_CLIPPED)
     row, column = np.nonzero(chosen & (black.max(axis=0) <= _MOST_BLACK))
     windows = sliding_window_view(channels, (SIDE, SIDE), axis=(1, 2))[:, y[row], x[column]]
@@ -140,9 +137,15 @@ def coefficients_of_blocks(planes):
     blocks = np.tensordot(windows, cosine_matrix(len(channels)), (0, 1)).transpose(0, 3, 1, 2)
     kept = _least_clipped(unusable, blocks[:, 0])
     blocks, row, column = blocks[kept], row[kept], column[kept]
-    means = sliding_window_view(brightness, (SIDE, SIDE))[y[row], x[column]].mean(axis=(1, 2))
     coefficients = blocks.reshape(-1, SIDE * SIDE) @ DCT_MATRIX
-    return coefficients.reshape(*blocks.shape[:2], len(U)), means, black.min(axis=0)[kept]
+    coefficients = coefficients.reshape(*blocks.shape[:2], len(U))
+    return coefficients, brightness[row, column], black.min(axis=0)[kept]
+
+
+def _means(values, y, x):
+    """Return the means of (..., H, W) values in the blocks that begin at rows `y`, columns `x`."""
+    rows = sum(values[..., y + i, :].astype(np.float64) for i in range(SIDE))
+    return sum(rows[..., x + i] for i in range(SIDE)) / SIDE**2
 
 
 def _least_clipped(unusable, luminance):

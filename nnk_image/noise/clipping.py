@@ -85,13 +85,14 @@ def clipped_pixels(pixels: Array, valid: Bools) -> Bools:
     inside = pixels if valid.all() else pixels[valid]
     if few_values(inside) is not None:
         return np.zeros((2, *channels.shape), bool)
-    return np.stack([channels <= inside.min(), channels >= inside.max()])
+    # Unlike np.stack, np.array always returns C order, which is faster afterwards.
+    return np.array([channels <= inside.min(), channels >= inside.max()])
 
 
 def clipped_noise(pixels: Array, valid: Bools | None = None) -> Bools:
     """Return (2, H, W) bools: where noise has clipped all channels, at black and at white."""
+    channels = np.moveaxis(pixels if valid is None else pixels[valid], -1, 0)
     valid = np.full(pixels.shape[:2], True) if valid is None else valid
-    channels = [channel[valid] for channel in np.moveaxis(pixels, -1, 0)]
     extremes = [c.min() for c in channels], [c.max() for c in channels]
     return np.stack([_clipped_noise(pixels, extreme, valid) for extreme in extremes])
 

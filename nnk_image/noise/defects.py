@@ -100,5 +100,6 @@ def _distances(image: Image) -> tuple[Array, Array]:
     high = maximum_filter(luminance, footprint=AROUND, mode="mirror")
     ranges = high - low
     positive = ranges[ranges > 0]
-    large = np.float32(np.quantile(positive, _LARGE)) if positive.size else 0
+    place = int(_LARGE * positive.size)  # faster than np.quantile, which interpolates
+    large = np.partition(positive, place)[place] if positive.size else 0
     return np.maximum(luminance - high, low - luminance), np.maximum(ranges, large)

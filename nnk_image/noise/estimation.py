@@ -323,10 +323,10 @@ def _measure_differences(image: Image, across: Floats | None) -> list[Scale]:
 
 def _units(image: Image) -> Any:
     """Return the (C, H, W) channels, scaled to -1..1."""
-    units = image.pixels.astype(image.dtype)
+    units = np.moveaxis(image.pixels, -1, 0).astype(image.dtype, order="C")
     units /= image.half_range
     units -= image.center / image.half_range
-    return np.moveaxis(units, -1, 0)
+    return units
 
 
 def _is_counts(image: Image) -> bool:

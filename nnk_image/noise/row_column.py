@@ -127,15 +127,21 @@ def _row_differences(channels, valid):
     medians = np.zeros((n, height - 1))
     if not known.any():
         return medians, known, np.zeros(n)
-    steps = steps[:, known]
-    middles = np.median(steps, axis=2)
-    holes = np.isnan(middles)  # rows with masked pixels
-    middles[holes] = np.nanmedian(steps[holes], axis=1)
+    steps, used = steps[:, known], used[known]
+    middles = _medians(steps, used)
     medians[:, known] = middles
     some = slice(None, None, 1 + len(middles[0]) * width // _SPREAD_PIXELS)
-    spread = np.nanmedian(np.abs(steps[..., some] - middles[..., None]), axis=(1, 2))
-    spread *= _TO_DEVIATION
-    return medians, known, np.pi / 2 * spread**2 / used[known].mean()
+    spread = np.abs(steps[..., some] - middles[..., None]).reshape(n, -1)
+    spread = _TO_DEVIATION * _medians(spread, np.count_nonzero(~np.isnan(spread[0])))
+    return medians, known, np.pi / 2 * spread**2 / used.mean()
+
+
+def _medians(values, numbers):
+    """Return medians along the last axis, which has these numbers of values; the others are NaN."""
+    ordered = np.sort(values)  # NaN come last; this is several times as fast as np.median
+    middle = np.stack([(numbers - 1) // 2, numbers // 2], axis=-1)
+    middle = np.broadcast_to(middle, (*values.shape[:-1], 2))
+    return np.take_along_axis(ordered, middle, axis=-1).mean(axis=-1)
 
 
 def _level(channels, valid):

@@ -133,12 +133,7 @@ class Scale:
         # White noise of the channels, of those of `matrix`, and of the luminance.
         n, independent = len(matrix), min(1.0, disjoint / len(coefficients))
         rows = np.vstack([rotation.T, matrix @ rotation.T, np.eye(n)[:1]])
-        measured = [
-            _white(own, flat, of_luminance, independent)
-            for own in np.einsum("kc,ncu->knu", rows, coefficients)
-        ]
-        directions = measured[-1][1]
-        white = np.maximum([variances for variances, _ in measured], 1e-24)
+        white, directions = _white(coefficients, rows, flat, of_luminance, independent)
         mean = white[:n].mean(axis=0)
         certainty = _certainty(mean, by_bin[0], texture)
         profile = Line.through(means, mean, certainty, texture).at(means)
@@ -260,28 +255,41 @@ def _certainty(white: Floats, variances: Floats, texture: Floats) -> Floats:
 
 
 def _white(
-    coefficients: Floats, chosen: Chosen, variances: Floats, independent: float
+    coefficients: Floats, rows: Floats, chosen: Chosen, variances: Floats, independent: float
 ) -> tuple[Floats, list[Floats]]:
-    """Return the (B,) variances of (n, frequencies) coefficients in directions without texture.
+    """Return the (K, B) variances of sums of channels in directions without texture.
 
-    The directions are returned as well: two arrays (d, m), for the odd and for the even part. They
-    are found in all bins together, each divided by the root of its variance in `variances`.
-    `independent` is the share of independent blocks. Correlated noise differs in all directions:
-    if the highest frequencies are weaker in every bin, the variances are lowered accordingly.
+    `rows`, (K, C), are the weights of the channels of the (n, C, frequencies) coefficients. The
+    directions for the last row are returned as well: two arrays (d, m), for the odd and for the
+    even part. They are found in all bins together, each divided by the root of its variance in
+    `variances`. `independent` is the share of independent blocks. Correlated noise differs in all
+    directions: if the highest frequencies are weaker in every bin, the variances are lowered
+    accordingly.
     """
-    sums, highest, number, directions = np.zeros(len(variances)), np.zeros(len(variances)), 0, []
+    sums, highest = np.zeros((2, len(rows), len(variances)))
+    counts, directions = np.zeros((len(rows), 1)), []
     for part, bins in zip(PARTS, chosen, strict=True):
-        rows = [coefficients[blocks][:, part] for blocks in bins]
-        covariances = np.array([r.T @ r / len(r) for r in rows])
-        shares = np.array([len(r) for r in rows]) / variances
-        covariance = np.tensordot(shares, covariances, 1) / sum(map(len, rows))
-        own = _white_directions(covariance, independent * sum(map(len, rows)))
-        sums += ((covariances @ own) * own).sum(axis=(1, 2))
-        highest += np.diagonal(covariances, axis1=1, axis2=2)[:, _HIGHEST[part]].sum(axis=1)
-        number += own.shape[1]
+        numbers = np.array([len(blocks) for blocks in bins])
+        covariances = np.stack([_products(rows, coefficients[b][:, :, part]) for b in bins], axis=1)
+        together = np.einsum("b,kbuv->kuv", 1 / variances, covariances) / numbers.sum()
+        covariances /= numbers[:, None, None]
+        for k, covariance in enumerate(together):
+            own = _white_directions(covariance, independent * numbers.sum())
+            sums[k] += ((covariances[k] @ own) * own).sum(axis=(1, 2))
+            counts[k] += own.shape[1]
+        diagonals = np.diagonal(covariances, axis1=2, axis2=3)
+        highest += diagonals[..., _HIGHEST[part]].sum(axis=2)
         directions.append(own)
-    white, most = sums / number, highest / np.count_nonzero(_HIGHEST)
-    return white * min(1.0, float((most / np.maximum(white, 1e-24)).max())), directions
+    white = np.maximum(sums / counts, 1e-24)
+    limits = (highest / np.count_nonzero(_HIGHEST) / white).max(axis=1, keepdims=True)
+    return np.maximum(white * np.minimum(limits, 1), 1e-24), directions
+
+
+def _products(rows: Floats, coefficients: Floats) -> Floats:
+    """Return (K, d, d) sums of products of (n, C, d) coefficients, for the weights `rows`."""
+    mixed = np.ascontiguousarray((rows @ coefficients).transpose(1, 0, 2))
+    products: Floats = mixed.swapaxes(1, 2) @ mixed
+    return products
 
 
 def _white_directions(covariance: Floats, blocks: float) -> Floats:
