@@ -151,7 +151,7 @@ def _share_of_curve(removed, deviations, means, unclipped):
         return None
     removed, deviations = removed[usable], deviations[usable]
     centered = removed - removed.mean(axis=1, keepdims=True)
-    measured = (centered**3).mean(axis=1) / deviations**3
+    measured = (centered * centered**2).mean(axis=1) / deviations**3  # a power of 3 is slow
     ratios, _, predicted = _table(GAMMA)
     expected = np.interp(deviations / means[usable], ratios, predicted)
     square = max(expected @ expected, _TINY)
