@@ -129,7 +129,7 @@ def reproducible(session):
 @nox.session
 @nox.parametrize("kind", ["address", "thread"])
 def sanitize(session, kind):
-    """Tests of the C core under sanitizers: addresses and undefined behaviour, or races."""
+    """Tests of the C core under sanitizers: addresses and undefined behavior, or races."""
     session.install(".[test]", *BUILD)
     folder = Path(session.create_tmp(), "sanitized")
     also = ",undefined" if kind == "address" else ""

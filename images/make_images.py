@@ -32,23 +32,23 @@ PUBLIC_DOMAIN = "public domain"
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one image is made: grey or colour, cropped around its centre, then shrunk."""
+    """How one image is made: gray or color, cropped around its center, then shrunk."""
 
     name: str
     source: str  # function of skimage.data, or a file of matplotlib's sample data
-    licence: str
+    license: str
     author: str
-    grey: bool = False  # colour to luma
-    crop: int | None = None  # side of the centred square kept
+    gray: bool = False  # color to luma
+    crop: int | None = None  # side of the centered square kept
     shrink: int = 1  # side of the blocks averaged into one pixel
 
     def steps(self) -> str:
         """Describe in words what `make` does."""
         steps = ["silhouette as 0 and 255"] if self.source == "horse" else []
-        if self.grey:
+        if self.gray:
             steps.append("luma (Rec. 601)")
         if self.crop:
-            steps.append(f"centred {self.crop}x{self.crop} crop")
+            steps.append(f"centered {self.crop}x{self.crop} crop")
         if self.shrink > 1:
             steps.append(f"{self.shrink}x{self.shrink} block means, rounded half up")
         return ", ".join(steps) or "unchanged"
@@ -73,27 +73,27 @@ NAVY = "U.S. Navy"
 
 RECIPES = (
     Recipe("astronaut", "astronaut", PUBLIC_DOMAIN, NASA),
-    Recipe("astronaut_grey", "astronaut", PUBLIC_DOMAIN, NASA, grey=True, shrink=2),
+    Recipe("astronaut_grey", "astronaut", PUBLIC_DOMAIN, NASA, gray=True, shrink=2),
     Recipe("brick", "brick", CC0, "CC0Textures (Bricks25)", shrink=2),
     Recipe("camera", "camera", CC0, LAV, shrink=2),
     Recipe("camera_512", "camera", CC0, LAV),
     Recipe("cell", "cell", CC0, "Paul Müller et al. (2018)", crop=512, shrink=2),
     Recipe("chelsea", "chelsea", CC0, STEFAN),
-    Recipe("chelsea_grey", "chelsea", CC0, STEFAN, grey=True, crop=256),
+    Recipe("chelsea_grey", "chelsea", CC0, STEFAN, gray=True, crop=256),
     Recipe("coffee", "coffee", CC0, RACHEL),
-    Recipe("coffee_grey", "coffee", CC0, RACHEL, grey=True, crop=256),
+    Recipe("coffee_grey", "coffee", CC0, RACHEL, gray=True, crop=256),
     Recipe("grass", "grass", CC0, "linolafett (DeviantArt)", shrink=2),
     Recipe("gravel", "gravel", CC0, "CC0Textures (Gravel04)", shrink=2),
     Recipe("hopper", "grace_hopper.jpg", PUBLIC_DOMAIN, NAVY),
     Recipe("horse", "horse", CC0, "Andreas Preuss (marauder)"),
-    Recipe("retina", "retina", CC0, "Mikael Häggström", grey=True, crop=1024, shrink=4),
+    Recipe("retina", "retina", CC0, "Mikael Häggström", gray=True, crop=1024, shrink=4),
     Recipe("text", "text", PUBLIC_DOMAIN, "Wikipedia (File:Corner.png)"),
 )
 
 HEADER = f"""# Sources of the standard images
 
 Made by `make_images.py` from the images of scikit-image (`skimage.data`), whose
-docstrings state the licences given here, and from one that matplotlib brings along. {CC0} is the
+docstrings state the licenses given here, and from one that matplotlib brings along. {CC0} is the
 dedication to the public domain at
 <https://creativecommons.org/publicdomain/zero/1.0/>. No image needs attribution; the
 authors are named out of courtesy. The sums are those of the PNG files;
@@ -103,9 +103,9 @@ authors are named out of courtesy. The sums are those of the PNG files;
 Navy, and as a work of the federal government in the public domain. Matplotlib took it in as such
 (<https://github.com/matplotlib/matplotlib/pull/1599>); a comment in the file names the page it came
 from, <https://commons.wikimedia.org/wiki/File:Grace_Hopper.jpg>. It is a scan of a print, stored as
-JPEG, and the one colour photograph here whose noise is plainly visible.
+JPEG, and the one color photograph here whose noise is plainly visible.
 
-| file | size (width x height) | origin | what was done | licence, author | sha256 |
+| file | size (width x height) | origin | what was done | license, author | sha256 |
 | --- | --- | --- | --- | --- | --- |
 """
 
@@ -115,7 +115,7 @@ def make(recipe: Recipe) -> np.ndarray:
     image = sample(recipe.source) if recipe.is_sample else getattr(skimage.data, recipe.source)()
     if image.dtype == bool:
         image = image * np.uint8(255)
-    if recipe.grey:
+    if recipe.gray:
         image = luma(image)
     if recipe.crop:
         top, left = ((side - recipe.crop) // 2 for side in image.shape[:2])
@@ -153,10 +153,10 @@ def write_all() -> None:
             width, height = picture.size
         cells = (
             path.name,
-            f"{width} x {height}, {'colour' if picture.mode == 'RGB' else 'grey'}",
+            f"{width} x {height}, {'color' if picture.mode == 'RGB' else 'gray'}",
             recipe.origin(),
             recipe.steps(),
-            f"{recipe.licence}, {recipe.author}",
+            f"{recipe.license}, {recipe.author}",
             f"`{sha256(path)}`",
         )
         rows.append(f"| {' | '.join(cells)} |\n")

@@ -159,10 +159,10 @@ def prune(Edges edges, Window window, const real[:, :, ::1] planes,
     check(status)
 
 
-def symmetrise(Edges edges, int64_t y0, int64_t y1):
+def symmetrize(Edges edges, int64_t y0, int64_t y1):
     """Add the backward edges to the forward planes, which makes the graph undirected."""
     with nogil:
-        nnk_symmetrise(&edges.c, y0, y1)
+        nnk_symmetrize(&edges.c, y0, y1)
 
 
 def all_pairs(Edges edges, const uint64_t[:, ::1] valid, int64_t y0, int64_t y1):

@@ -6,7 +6,7 @@
 
 #include "csr.h"
 
-void nnk_symmetrise(nnk_edges *e, int64_t y0, int64_t y1)
+void nnk_symmetrize(nnk_edges *e, int64_t y0, int64_t y1)
 {
     for (int64_t y = y0; y < y1; y++)
         for (int64_t o = 0; o < e->half; o++) {

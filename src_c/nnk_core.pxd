@@ -143,7 +143,7 @@ cdef extern from "nnk_core.h" nogil:
                               const int32_t *, int64_t, int64_t) noexcept nogil
 
     int nnk_variants(const nnk_kernels **)
-    void nnk_symmetrise(nnk_edges *, int64_t, int64_t)
+    void nnk_symmetrize(nnk_edges *, int64_t, int64_t)
     void nnk_all_pairs(nnk_edges *, const uint64_t *, int64_t, int64_t)
     int nnk_edges_of_csr(nnk_edges *, const void *, const void *, int32_t, int64_t, int32_t,
                          const int32_t *, int64_t, int64_t)

@@ -68,7 +68,7 @@ typedef int nnk_fill(const nnk_kernel *, const nnk_edges *, const nnk_csr_rows *
 
 /* Make the graph undirected: add each backward edge to the forward plane at its other end.  Only
  * rows [y0, y1) of the forward planes are written. */
-void nnk_symmetrise(nnk_edges *, int64_t y0, int64_t y1);
+void nnk_symmetrize(nnk_edges *, int64_t y0, int64_t y1);
 
 /* Link every pair of valid pixels within the window, in the forward planes.  valid[height][words]
  * has one bit per pixel, 0 in gaps and beyond the width. */

@@ -143,7 +143,7 @@ def choose_edges(spec, executor):
     edges = new_edges(spec.image.shape, spec.stencil, spec.lines)
     thresholds = spec.thresholds(spec.stencil.pair_delta)
     prune = partial(_core.prune, edges, spec.stencil.core, spec.planes, thresholds)
-    sweeps = (prune,) if spec.directed else (prune, partial(_core.symmetrise, edges))
+    sweeps = (prune,) if spec.directed else (prune, partial(_core.symmetrize, edges))
     for sweep in sweeps:
         executor.run(sweep, spec.lines.height, spec.row_work, counts_as=len(spec.lines.rows))
     if not spec.directed:

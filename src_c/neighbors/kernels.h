@@ -7,11 +7,11 @@
 #include "scratch.h"
 
 /* Contents of the rows of candidates, and which candidates count as the most similar.
- *   CENTRED  a_j = x_j - x_q; the nearest ones
+ *   CENTERED  a_j = x_j - x_q; the nearest ones
  *   PLAIN    x_j; those with the largest product with the query, or the largest `rank`
  *   GIVEN    no rows: `points` is the matrix K, and row q of `queries` holds K_qj; those with the
  *            largest K_qj */
-enum { CENTRED, PLAIN, GIVEN };
+enum { CENTERED, PLAIN, GIVEN };
 
 /* A kernel.
  *   distances  whether `fill` gets squared distances between candidates instead of products
@@ -181,10 +181,10 @@ static double given(const nnk_task *t, nnk_scratch *w, int64_t q)
 
 /* The table, indexed by nnk_task.kind. */
 static const nnk_kernel kernel_table[] = {
-    {"gaussian", CENTRED, 0, NULL, gaussian, NULL},
-    {"laplacian", CENTRED, 1, NULL, laplacian, NULL},
-    {"lle", CENTRED, 0, NULL, embedding, sum_to_one},
-    {"angular", CENTRED, 0, NULL, angular, NULL},
+    {"gaussian", CENTERED, 0, NULL, gaussian, NULL},
+    {"laplacian", CENTERED, 1, NULL, laplacian, NULL},
+    {"lle", CENTERED, 0, NULL, embedding, sum_to_one},
+    {"angular", CENTERED, 0, NULL, angular, NULL},
     {"cosine", PLAIN, 0, cosine_of, cosine, NULL},
     {"shifted_cosine", PLAIN, 0, cosine_of, shifted_cosine, NULL},
     {"polynomial", PLAIN, 0, NULL, polynomial, NULL},

@@ -6,19 +6,19 @@
 #include "../csr.h"
 #include "kernels.h"
 
-/* Write an octet minus `centre` to `out`, and add its squares to `sum`. */
-static inline void centre_octet(const part *values, const double *centre, double *out, part *sum)
+/* Write an octet minus `center` to `out`, and add its squares to `sum`. */
+static inline void center_octet(const part *values, const double *center, double *out, part *sum)
 {
     for (int p = 0; p < PARTS; p++) {
-        const part a = values[p] - load_part(centre + p * PART);
+        const part a = values[p] - load_part(center + p * PART);
         store_part(out + p * PART, a);
         sum[p] += a * a;
     }
 }
 
-/* Read features [from, to) of row i of points or queries as doubles, and write them minus `centre`
+/* Read features [from, to) of row i of points or queries as doubles, and write them minus `center`
  * to `out`, padded with zeros to whole octets.  Return the sum of their squares. */
-static double read_row(const nnk_task *t, const void *rows, int64_t i, int64_t from, int64_t to, const double *centre,
+static double read_row(const nnk_task *t, const void *rows, int64_t i, int64_t from, int64_t to, const double *center,
                        double *out)
 {
     typedef float single_part __attribute__((vector_size(sizeof(part) / 2)));
@@ -41,7 +41,7 @@ static double read_row(const nnk_task *t, const void *rows, int64_t i, int64_t f
                 values[p] = load_part(y + l + p * PART);
             }
         }
-        centre_octet(values, centre + from + l, out + l, sum);
+        center_octet(values, center + from + l, out + l, sum);
     }
     if (whole < n) {
         double last[LANES] = {0};
@@ -52,7 +52,7 @@ static double read_row(const nnk_task *t, const void *rows, int64_t i, int64_t f
             total += lane_sum(sum);
             memset(sum, 0, sizeof sum);
         }
-        centre_octet(values, centre + from + whole, out + whole, sum);
+        center_octet(values, center + from + whole, out + whole, sum);
     }
     return total + lane_sum(sum);
 }
@@ -72,7 +72,7 @@ static void fetch_ahead(const nnk_task *t, int64_t i)
 static void read_candidates(const nnk_task *t, nnk_scratch *w, int64_t q)
 {
     const nnk_kernel *kernel = kernel_of(t);
-    const int centred = kernel->rows == CENTRED, given = kernel->rows == GIVEN;
+    const int centered = kernel->rows == CENTERED, given = kernel->rows == GIVEN;
     int32_t n = 0;
     w->query_square = given ? 0 : read_row(t, t->queries, q, 0, t->n_features, w->zeros, w->query);
     for (int64_t e = t->indptr[q]; e < t->indptr[q + 1]; e++) {
@@ -89,11 +89,11 @@ static void read_candidates(const nnk_task *t, nnk_scratch *w, int64_t q)
         double *a = w->rows + n * w->stride;
         if (e + 1 < t->indptr[q + 1])
             fetch_ahead(t, csr_index(t->indices, t->wide, e + 1));
-        w->square[n] = read_row(t, t->points, j, 0, t->n_features, centred ? w->query : w->zeros, a);
-        w->similarity[n] = centred ? 0 : dot(a, w->query, w->width);
+        w->square[n] = read_row(t, t->points, j, 0, t->n_features, centered ? w->query : w->zeros, a);
+        w->similarity[n] = centered ? 0 : dot(a, w->query, w->width);
         if (kernel->rank)
             w->similarity[n] = kernel->rank(w->similarity[n], w->square[n], w->query_square);
-        w->key[n] = centred ? w->square[n] : -w->similarity[n];
+        w->key[n] = centered ? w->square[n] : -w->similarity[n];
         n++;
     }
     w->n_read = n;
@@ -138,7 +138,7 @@ static void choose_candidates(const nnk_task *t, nnk_scratch *w)
  * kept.  Further lines up to a multiple of LANES are zeros. */
 static void find_lines(const nnk_task *t, nnk_scratch *w, int64_t from, int64_t to)
 {
-    const double *centre = kernel_of(t)->rows == CENTRED ? w->query : w->zeros;
+    const double *center = kernel_of(t)->rows == CENTERED ? w->query : w->zeros;
     const int64_t width = whole_octets(to - from);
     for (int64_t i = 0; i < w->s.row; i++) {
         if (i >= w->s.n) {
@@ -146,7 +146,7 @@ static void find_lines(const nnk_task *t, nnk_scratch *w, int64_t from, int64_t 
         } else if (w->stride) {
             w->line[i] = w->rows + w->place[i] * w->stride + from;
         } else {
-            read_row(t, t->points, w->point[i], from, to, centre, w->block + i * width);
+            read_row(t, t->points, w->point[i], from, to, center, w->block + i * width);
             w->line[i] = w->block + i * width;
         }
     }
@@ -180,7 +180,7 @@ static double similarities(const nnk_task *t, nnk_scratch *w, int64_t q)
 
 /* Scale the problem such that K_jj = 1 and max(b - l1) = 1.  The factors are kept in `root` and
  * `scale`.  If no b is above l1, `scale` is 0 and all weights will be 0. */
-static void normalise(nnk_scratch *w, double l1)
+static void normalize(nnk_scratch *w, double l1)
 {
     nnk_problem *s = &w->s;
     int unit = 1;

@@ -109,7 +109,7 @@ static void write_rows(const nnk_task *t, const nnk_solved *out, const nnk_scrat
 static double regress(const nnk_task *t, nnk_scratch *w, int64_t q, double *residual)
 {
     const double own = similarities(t, w, q);
-    normalise(w, t->l1);
+    normalize(w, t->l1);
     *residual = 0;
     switch (t->method) {
     case NNK_MATCHING_PURSUIT: pursue(&w->s); break;
@@ -169,7 +169,7 @@ static int solve_given(const double *k, const double *b, int32_t n, double l1, d
         for (int32_t i = 0; i < n; i++)
             memcpy(w.s.k + i * w.s.row, k + (p * n + i) * n, sizeof *k * (size_t)n);
         memcpy(w.similarity, b + p * n, sizeof *b * (size_t)n);
-        normalise(&w, l1);
+        normalize(&w, l1);
         solve(&w.s);
         residual[p] = residual_of(&w.s);
         for (int32_t j = 0; j < n; j++)
