@@ -84,7 +84,7 @@ def empty_pixels(pixels, constant):
 
 
 def is_drawing(constant, valid):
-    """Whether constant areas are everywhere in an image, and not only around its content.
+    """Return whether constant areas are everywhere in an image, and not only around its content.
 
     Both are (H, W) bools: pixels of constant areas, and pixels that are not masked.
     """

@@ -72,7 +72,7 @@ class Line:
         return np.maximum(found, _LEAST_VARIANCE * np.median(found))
 
     def grows(self, darkest, brightest):
-        """Whether the variances lie on a line, and are clearly greater at the brightest place."""
+        """Return whether variances lie on a line, and clearly grow up to the brightest place."""
         dark, bright = self.at([darkest, brightest])
         return self.power == 1 and self.deviation < _MOST_DEVIATION and bright > CHANGE**2 * dark
 

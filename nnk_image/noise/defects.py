@@ -68,12 +68,12 @@ def without_defects(image: Image) -> Image:
 
 
 def _are_counts(image: Image) -> bool:
-    """Whether values are counts of photons, among which 0 is data, although far from 1."""
+    """Return whether values are counts of photons, among which 0 is data, although far from 1."""
     return min(image.shape[-2:]) >= SIDE and photon_noise(plane_of(image)) is not None
 
 
 def _is_apart(values: Array, extreme: Any) -> bool:
-    """Whether many values equal the `extreme` one, and a gap separates it from the others."""
+    """Return whether many values equal the `extreme`, and a gap separates it from the others."""
     others = values[values != extreme]
     if not 0 < others.size <= values.size - _FEWEST:
         return False

@@ -284,7 +284,7 @@ def measure_scales(image: Image, may_be_drawing: bool = True) -> list[Scale]:
 
 
 def _is_without_noise(image: Image, constant: Bools, may_be_drawing: bool) -> bool:
-    """Whether an image of two axes is constant or a drawing, given its `constant_pixels`."""
+    """Return whether an image of two axes is constant or a drawing, given its `constant_pixels`."""
     if image.low == image.high:
         return True
     # Beside masked pixels, areas may be constant only because these have been filled.
@@ -330,7 +330,7 @@ def _units(image: Image) -> Any:
 
 
 def _is_counts(image: Image) -> bool:
-    """Whether the values are few and start like 0, 1, 2, times any number.
+    """Return whether the values are few and start like 0, 1, 2, times any number.
 
     Counts may be constant despite noise.
     """

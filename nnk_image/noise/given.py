@@ -66,7 +66,7 @@ def _check_fits(model: NoiseModel, image: Image) -> None:
 
 
 def many_below_offset(noise: NoiseModel, image: Image) -> bool:
-    """Whether many pixels are so far below the offset that noise cannot explain it."""
+    """Return whether many pixels are so far below the offset that noise cannot explain it."""
     some = image.pixels[image.inside]
     some = some.reshape(-1, image.channels)[:: 1 + (some.size >> 18)].astype(np.float64)
     gain, read, offset = (np.array(v) for v in (noise.gain, noise.sigma, noise.offset))

@@ -56,7 +56,7 @@ def photon_noise(image: Image) -> NoiseModel | None:
 
 
 def _are_of_photons(counts: Floats, valid: Bools, exact: bool) -> bool:
-    """Whether the squared differences are as large as the expected ones, apart from structure.
+    """Return whether squared differences are as large as the expected ones, apart from structure.
 
     Structure only adds to them, and much only where it is sharp, in some groups of blocks. So does
     noise that is proportional to the light: numbers that are not `exact` must not have much more.

@@ -19,7 +19,7 @@ _ITERATIONS = 20  # of the search for the darkest mode
 
 @np.errstate(over="ignore")
 def shows_rician_noise(image: Image) -> bool:
-    """Whether an image of two axes shows Rician noise, in places without signal and with it.
+    """Return whether an image of two axes shows Rician noise, in places without signal and with it.
 
     Without signal, the mean, the variance, the variation of the means of blocks and the skewness
     follow from a single sigma. With signal, the variance is sigma^2; that of counts or speckle
@@ -55,7 +55,7 @@ def _in_darkest_mode(means: Floats) -> Bools:
 
 
 def _is_without_signal(blocks: Floats) -> bool:
-    """Whether (n, pixels) blocks, in units of sigma, have the moments of noise without signal."""
+    """Return whether (n, pixels) blocks, divided by sigma, have moments of noise without signal."""
     variances = blocks.var(axis=1, ddof=1)
     blocks = blocks[variances < _STRUCTURED * np.median(variances)]
     centered = blocks - blocks.mean(axis=1, keepdims=True)
