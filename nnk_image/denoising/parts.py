@@ -101,7 +101,7 @@ class TiledDenoising:
                 f"row and column noise (rows={noise.rows:g}, columns={noise.columns:g}) cannot be "
                 "removed in tiles: remove it before, or leave it out of the noise model"
             )
-        return METHODS[self.options.method].supported_noise(noise)
+        return noise
 
     def _estimated(self) -> Any:
         """Return a task that estimates the noise from squares all over the image."""
@@ -113,7 +113,7 @@ class TiledDenoising:
             [[part_of(self.image, layout, (*slab, y, x)) for x in columns] for y in rows]
             for slab in product(*leading)
         ]
-        return delayed(_noise_of)(squares, layout, self.options.method)
+        return delayed(_noise_of)(squares, layout)
 
 
 def _samples(n: int, side: int, number: int) -> list[slice]:
@@ -124,7 +124,7 @@ def _samples(n: int, side: int, number: int) -> list[slice]:
     return [slice(start, start + side) for start in starts]
 
 
-def _noise_of(squares: Any, layout: Layout, method: str) -> NoiseModel:
+def _noise_of(squares: Any, layout: Layout) -> NoiseModel:
     """Return the noise of squares in slabs, without row and column noise."""
     parts = [
         [[check_image(part, layout.axis).pixels for part in row] for row in slab]
@@ -134,7 +134,7 @@ def _noise_of(squares: Any, layout: Layout, method: str) -> NoiseModel:
     pixels = np.concatenate([slab.reshape(-1, *slab.shape[-4:]) for slab in slabs])
     pixels = pixels[0] if len(layout.shape) == 2 else pixels
     noise, _ = estimated_noise(without_isolated_pixels(check_image(pixels, -1)))
-    return METHODS[method].supported_noise(replace(noise, rows=0.0, columns=0.0))
+    return replace(noise, rows=0.0, columns=0.0)
 
 
 def _statistics_of_part(image: Image, executor: RowExecutor, noise: NoiseModel) -> Statistics:
@@ -184,6 +184,6 @@ def denoise_part(
     part, own, options = adapted(image, noise, options)
     steps = plan(part, own, options, statistics)
     pixels = denoise_pixels(part, own, steps, executor).reshape(image.pixels.shape)
-    if noise.is_white:
+    if own.is_white:
         unclip(pixels, statistics.extremes.clipped, own.sigma)
     return image.restore(pixels[inside])

@@ -155,6 +155,12 @@ def test_noise_is_estimated_from_crops_of_the_whole_image():
     assert model.sigma[0] == pytest.approx(12, rel=0.03)
 
 
+def test_the_given_noise_is_returned_and_treated_as_the_method_can():
+    model, result = NoiseModel(20, curve=[(0, 255), (1, 2)]), np.empty_like(IMAGE)
+    assert denoise_tiles(IMAGE, result, model, method="sgw", max_memory="11MB") == model
+    np.testing.assert_array_equal(result, denoise(IMAGE, model, method="sgw"))
+
+
 def test_sigma_in_other_units_is_warned_about_once():
     image = CAMERA[:40, :40] / 255
     with pytest.warns(UserWarning, match=r"sigma=25 is more .*: 25/255 if 1 is white") as caught:
