@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 
 CHANGE = 1.2  # ratio of the levels at two brightnesses, above which the dependence is modeled
 _MOST_DEVIATION = 0.15  # relative deviation of variances from a line, below which they lie on it
@@ -58,7 +57,7 @@ class Line:
         fitted[len(variances) :] = roots.max()  # relative to the median, they would weigh too much
         for _ in range(_ITERATIONS):
             relative = weights / (above * fitted)
-            first, last = nnls(ends * relative[:, None], roots * relative)[0]
+            first, last = nonnegative_fit(ends * relative[:, None], roots * relative)
             fitted = np.maximum(ends @ (first, last), least)
             deviations = values / fitted**power - 1
             above = 1 + texture * (np.maximum(deviations, 0) / _MOST_DEVIATION) ** 2
@@ -75,6 +74,23 @@ class Line:
         """Return whether variances lie on a line, and clearly grow up to the brightest place."""
         dark, bright = self.at([darkest, brightest])
         return self.power == 1 and self.deviation < _MOST_DEVIATION and bright > CHANGE**2 * dark
+
+
+def nonnegative_fit(columns, values):
+    """Return the two least-squares coefficients of (n, 2) `columns`; none of all is negative.
+
+    `scipy.optimize.nnls` fails for some input, or is inaccurate, in versions 1.12 to 1.14.
+    """
+    (a, b), (_, c) = columns.T @ columns
+    x, y = columns.T @ values
+    determinant = a * c - b * b
+    found = np.array([c * x - b * y, a * y - b * x])
+    if determinant > 1e-12 * a * c and found.min() >= 0:
+        return found / determinant
+    squares = np.array([a, c])  # else one of them is 0: that of the column that explains less
+    alone = np.divide([x, y], squares, out=np.zeros(2), where=squares > 0)
+    alone[np.argmin(alone * (x, y))] = 0
+    return alone
 
 
 def weighted_medians(values, weights):

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import lsq_linear
 
-from nnk_image.noise.brightness import Line
+from nnk_image.noise.brightness import Line, nonnegative_fit
 
 BRIGHTNESS = np.linspace(-0.9, 0.9, 8)
 LINES = [(0.01, 0.02), (0.0, 0.01), (-0.005, 0.01), (2e4, 3e4), (1e-9, 2e-9)]
@@ -80,3 +81,16 @@ def test_uncertain_bins_do_not_make_a_slope():
     line = Line.through(brightness, variances, certainty, texture)
     np.testing.assert_allclose(line.at(brightness[2:]), 1, rtol=0.1)
     assert line.at(brightness)[0] < 5
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_coefficients_that_are_not_negative(seed):
+    rng = np.random.default_rng(seed)
+    columns = rng.random((rng.integers(1, 9), 2))
+    values = rng.random(len(columns)) * (rng.random(len(columns)) < 0.7)
+    if seed % 4 == 0:  # proportional columns, one of which may be 0
+        columns[:, 1] = seed % 3 * columns[:, 0]
+    found = nonnegative_fit(columns, values)
+    best = lsq_linear(columns, values, bounds=(0, np.inf), tol=1e-13).cost
+    assert found.min() >= 0
+    assert np.sum((columns @ found - values) ** 2) / 2 <= best + 1e-9
