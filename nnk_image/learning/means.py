@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from nnk_image.base.checks import check_count, check_number
 from nnk_image.base.image import Array
 from nnk_image.learning.estimator import NeighborhoodEstimator
-from nnk_image.learning.gram import Gram
+from nnk_image.neighbors.gram import Gram
 from nnk_image.neighbors.model import NeighborhoodModel
 
 _ROWS = 4096  # queries whose distances from all atoms are sorted at a time
@@ -50,7 +50,8 @@ class MeansOptions(NeighborhoodEstimator):
                 "sigma='local' is not possible, as points share one width; choose 'kth' or 'median'"
             )
         model = NeighborhoodModel(X, _SIGMA_CANDIDATES, **self._options())
-        return Gram(model.points, model.kernel, model.sigma, model.diagonal)
+        points = model.points.astype(np.float64, copy=False)
+        return Gram(points, model.kernel, model.sigma, model.diagonal)
 
 
 class NNKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MeansOptions):

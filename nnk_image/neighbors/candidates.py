@@ -1,12 +1,14 @@
 """Searches for candidates, the points that may become neighbors of a query.
 
-A search has one method, ``candidates(queries, n)``, which returns `Candidates`: for each query a
-list of at least the `n` most similar points that it finds. A query that is itself one of the
-points may be among them. `search_for` chooses the search.
+A search is a function of queries and a number n, which returns `Candidates`: for each query a list
+of at least the n most similar points that it finds. A query that is itself one of the points may be
+among them. `search_for` chooses the search.
 """
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,8 @@ from nnk_image.base.extras import requires_extra
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.neighbors.features import middle_of
-from nnk_image.neighbors.kernels import Kernel, kernel_inputs, kernel_matrix, unit_rows
+from nnk_image.neighbors.gram import Gram
+from nnk_image.neighbors.kernels import Kernel, unit_rows
 
 KD_TREE_FEATURES = 15  # most features for which a kd-tree is faster than comparing all pairs
 _TIE = 1e-6  # relative difference below which two distances count as equal, because of rounding
@@ -29,7 +32,6 @@ _PIXELS_PER_QUERY = 64  # for `RowExecutor`: a kd-tree query takes as long as th
 _WORK_AT_A_TIME = 1 << 31  # multiplications between checks for Ctrl-C: tenths of a second
 _WORK_OF_PAIR = 64  # multiplications that take as long as all else of a comparison of two points
 _QUERIES_OF_BLOCK = 256  # queries that scikit-learn compares with all points at a time
-_SIMILARITIES_AT_A_TIME = 1 << 22  # similarities in memory while the largest are searched
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,13 @@ class Candidates:
         return len(self.indptr) - 1
 
 
+Search = Callable[[Array, int], Candidates]
+
+
 def search_for(
     neighbors: Any, kernel: Kernel, points: Array, n_jobs: int | None
-) -> "NearestSearch | SimilaritySearch | FittedSearch | GivenSearch":
-    """Choose the search that `neighbors` of the public functions requests.
+) -> Search | Candidates:
+    """Choose the search that `neighbors` of the public functions requests, or return its lists.
 
     `points` are as `check_features` returns them; the Gram matrix for a precomputed kernel.
     """
@@ -63,18 +68,23 @@ def search_for(
         by_angle = kernel.name == "cosine" and points.shape[1] <= KD_TREE_FEATURES
         if kernel.by_distance or by_angle:
             return NearestSearch(points, n_jobs, by_angle)
-        return SimilaritySearch(kernel, points)
+        return partial(_most_similar, Gram(points, kernel))
     if isinstance(neighbors, str | type):
         raise TypeError(f"neighbors must be an estimator, arrays or a matrix, not {neighbors!r}")
-    if hasattr(neighbors, "kneighbors") or hasattr(neighbors, "fit"):
-        if kernel.name == "precomputed":
-            raise ValueError(
-                "an estimator as neighbors= searches among points, of which kernel='precomputed' "
-                "has none; give an array of indices, or leave neighbors out"
-            )
-        return FittedSearch(neighbors, points)
-    indices = neighbors[0] if isinstance(neighbors, tuple) else neighbors
-    return GivenSearch(_given_candidates(indices, len(points)))
+    if not (hasattr(neighbors, "kneighbors") or hasattr(neighbors, "fit")):
+        indices = neighbors[0] if isinstance(neighbors, tuple) else neighbors
+        return _given_candidates(indices, len(points))
+    if kernel.name == "precomputed":
+        raise ValueError(
+            "an estimator as neighbors= searches among points, of which kernel='precomputed' "
+            "has none; give an array of indices, or leave neighbors out"
+        )
+    n = getattr(neighbors, "n_samples_fit_", len(points))
+    if n != len(points):
+        raise ValueError(f"neighbors= was fitted to {n} points, X has {len(points)}")
+    if not _is_fitted(neighbors):
+        neighbors = copy.deepcopy(neighbors).fit(points)
+    return partial(_found_by_estimator, neighbors, len(points))
 
 
 class NearestSearch:
@@ -100,7 +110,7 @@ class NearestSearch:
             cost = _QUERIES_OF_BLOCK * len(points) * (n_features + _WORK_OF_PAIR)
             self._block = _QUERIES_OF_BLOCK * max(1, _WORK_AT_A_TIME // cost)
 
-    def candidates(self, queries: Array, n: int) -> Candidates:
+    def __call__(self, queries: Array, n: int) -> Candidates:
         """Return the nearest `n` points of each query, and those as near as the last."""
         queries = self._vectors(queries) - self._center
         asked = min(n + 1, self._n_points)
@@ -150,43 +160,24 @@ class NearestSearch:
         return distances[:, -1] <= np.maximum(distances[:, n - 1] * (1 + _TIE), least)
 
 
-class FittedSearch:
-    """Candidates from a scikit-learn estimator with `kneighbors`, or a transformer to graphs.
+def _most_similar(gram: Gram, queries: Array, n: int) -> Candidates:
+    """Return the `n` most similar points of each query, of equal ones those of lowest index.
 
-    A copy of it is fitted to the points unless it has been fitted before.
+    All pairs are compared, for kernels without a distance.
     """
-
-    def __init__(self, estimator: Any, points: Array) -> None:
-        n = getattr(estimator, "n_samples_fit_", len(points))
-        if n != len(points):
-            raise ValueError(f"neighbors= was fitted to {n} points, X has {len(points)}")
-        self._estimator = estimator
-        if not _is_fitted(estimator):
-            self._estimator = copy.deepcopy(estimator).fit(points)
-        self._n_points = len(points)
-
-    def candidates(self, queries: Array, n: int) -> Candidates:
-        """Return the nearest `n` points of each query, or those in the transformer's graph."""
-        if hasattr(self._estimator, "kneighbors"):
-            indices = self._estimator.kneighbors(queries, n, return_distance=False)
-            return _given_candidates(indices, self._n_points)
-        return _given_candidates(self._estimator.transform(queries), self._n_points)
+    found = np.empty((len(queries), n), np.int64)
+    for part, similarity in gram.blocks(queries):
+        found[part] = _largest(similarity, n)
+    return Candidates.of_table(found)
 
 
-class GivenSearch:
-    """Lists of any lengths, one per query: the caller has done the search."""
-
-    def __init__(self, lists: Candidates) -> None:
-        self._lists = lists
-
-    def candidates(self, queries: Array, n: int) -> Candidates:
-        """Return the lists, if there is one for each query."""
-        if len(self._lists) != len(queries):
-            raise ValueError(
-                f"neighbors= has candidates for {len(self._lists)} queries, but there are "
-                f"{len(queries)}"
-            )
-        return self._lists
+def _found_by_estimator(estimator: Any, n_points: int, queries: Array, n: int) -> Candidates:
+    """Return the nearest `n` points of each query, or those in the graph of a transformer."""
+    if hasattr(estimator, "kneighbors"):
+        found = estimator.kneighbors(queries, n, return_distance=False)
+    else:
+        found = estimator.transform(queries)
+    return _given_candidates(found, n_points)
 
 
 def _is_fitted(estimator: Any) -> bool:
@@ -194,22 +185,6 @@ def _is_fitted(estimator: Any) -> bool:
     names = getattr(estimator, "__dict__", ())
     fitted = any(name.endswith("_") and not name.startswith("__") for name in names)
     return fitted or not hasattr(estimator, "fit")
-
-
-class SimilaritySearch:
-    """The most similar points, by comparing all pairs, for kernels without a distance."""
-
-    def __init__(self, kernel: Kernel, points: Array) -> None:
-        self._kernel, self._points = kernel, kernel_inputs(kernel, points)
-
-    def candidates(self, queries: Array, n: int) -> Candidates:
-        """Return the `n` most similar points of each query; of equal ones those of lowest index."""
-        found = np.empty((len(queries), n), np.int64)
-        step = max(1, _SIMILARITIES_AT_A_TIME // len(self._points))
-        for i in range(0, len(queries), step):
-            part = kernel_inputs(self._kernel, queries[i : i + step])
-            found[i : i + step] = _largest(kernel_matrix(self._kernel, 1.0, part, self._points), n)
-        return Candidates.of_table(found)
 
 
 def _largest(similarity: Array, n: int) -> NDArray[np.intp]:

@@ -1,9 +1,8 @@
 """The kernels known by name, which `nnk_neighbors` lists, and rules for their widths.
 
-The C core computes them (``src_c/neighbors/kernels.h``). `similarities` has the formulas in numpy.
+The C core computes them (``src_c/neighbors/kernels.h``), and `gram.py` by numpy.
 """
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -59,63 +58,6 @@ KERNELS = {
     "polynomial": Kernel("polynomial"),  # `check_kernel` sets its parameters
     "precomputed": Kernel("precomputed"),
 }
-
-
-def kernel_matrix(kernel: Kernel, sigma: float, a: Array, b: Array) -> NDArray[np.float64]:
-    """Return kernel values (n, m) of `kernel_inputs` a (n, d) and b (m, d), for kernels of pairs.
-
-    For a precomputed kernel, `a` holds the values.
-    """
-    if kernel.function is not None:
-        return evaluate(kernel.function, a, b)
-    if kernel.name == "precomputed":
-        return a
-    if kernel.has_sigma:
-        from sklearn.metrics.pairwise import euclidean_distances
-
-        distances = euclidean_distances(a, b)
-        return similarities(kernel, np.divide(distances, sigma, out=distances))
-    return similarities(kernel, a @ b.T)
-
-
-def kernel_inputs(kernel: Kernel, points: Array) -> Array:
-    """Return the vectors, one for each point, on whose products or distances a kernel depends.
-
-    For the cosines, their products are the kernel itself, 0 for a point at the origin.
-    """
-    if not kernel.unit:
-        return points
-    rows = unit_rows(points)
-    if kernel.name == "cosine":
-        return rows
-    return math.sqrt(0.5) * np.column_stack([rows, rows.any(axis=1).astype(rows.dtype)])
-
-
-def self_similarities(kernel: Kernel, points: Array) -> NDArray[np.float64]:
-    """Return kernel values (n,) of points with themselves, for kernels of pairs of points."""
-    if kernel.function is not None:
-        pairs = (evaluate(kernel.function, x, x) for x in points[:, None])
-        return np.array([pair[0, 0] for pair in pairs])
-    if kernel.by_distance:
-        return similarities(kernel, np.zeros(len(points)))
-    if kernel.unit:
-        return np.asarray(points.any(axis=1), np.float64)
-    return similarities(kernel, np.einsum("ij,ij->i", points, points, dtype=np.float64))
-
-
-def similarities(kernel: Kernel, x: Array) -> Array:
-    """Compute similarities from distances / sigma or inner products x, perhaps in place."""
-    if kernel.name == "gaussian":
-        x *= x
-        x *= -0.5
-        return np.exp(x, out=x)
-    if kernel.name == "laplacian":
-        return np.exp(np.negative(x, out=x), out=x)
-    if kernel.name == "polynomial":
-        return (kernel.gamma * x + kernel.coef0) ** kernel.degree
-    if kernel.unit:
-        return x
-    raise ValueError(f"kernel={kernel.name!r} is not possible here, as it depends on the query")
 
 
 def evaluate(function: KernelFunction, a: Array, b: Array) -> NDArray[np.float64]:

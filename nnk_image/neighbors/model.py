@@ -11,7 +11,7 @@ from nnk_image.base.checks import check_choice, check_count, check_number, warn
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor, resolve_n_jobs
 from nnk_image.neighbors import _core
-from nnk_image.neighbors.candidates import Candidates, GivenSearch, search_for
+from nnk_image.neighbors.candidates import Candidates, search_for
 from nnk_image.neighbors.features import check_features
 from nnk_image.neighbors.kernels import (
     KERNELS,
@@ -114,7 +114,12 @@ class NeighborhoodModel:
         exclude_self = queries is None
         rows = self.points if queries is None else self.check_queries(queries)
         n = min(self.n_neighbors + exclude_self, len(self.points))  # a point finds itself as well
-        return Queries(rows, self.search.candidates(rows, n), exclude_self)
+        lists = self.search if isinstance(self.search, Candidates) else self.search(rows, n)
+        if len(lists) != len(rows):
+            raise ValueError(
+                f"neighbors= has candidates for {len(lists)} queries, but there are {len(rows)}"
+            )
+        return Queries(rows, lists, exclude_self)
 
     def neighborhoods(self, queries: ArrayLike | None = None) -> Neighborhoods:
         """Return `Neighborhoods` of queries, or of the points, none its own neighbor."""
@@ -143,7 +148,7 @@ class NeighborhoodModel:
         if given.exclude_self and self._sigma is None:
             self._sigma = self._sigma_from(given)
         # Given candidate lists belong to these queries, so distances of the points are unknown.
-        of_queries = self._sigma_rule == "local" or isinstance(self.search, GivenSearch)
+        of_queries = self._sigma_rule == "local" or isinstance(self.search, Candidates)
         if self._sigma_rule and of_queries and not given.exclude_self:
             return self._sigma_from(given)
         return self.sigma

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import cosine_similarity, polynomial_kernel, rbf_k
 from sklearn.model_selection import train_test_split
 
 from nnk_image import NNKMeans, NNKMeansClassifier
-from nnk_image.learning.gram import Gram
+from nnk_image.neighbors.gram import Gram
 
 KERNELS = ["gaussian", "laplacian", "cosine", "shifted_cosine", "linear", "polynomial"]
 
@@ -126,7 +126,7 @@ def test_kernels_that_are_products_need_no_matrix_of_all_pairs(kernel, monkeypat
     options = {"n_neighbors": 3, "random_state": 0}
     expected = NNKMeans(6, kernel="precomputed", **options).fit(matrix)
     codes = expected.transform(matrix).toarray()
-    monkeypatch.setattr(Gram, "rows", None)
+    monkeypatch.setattr(Gram, "_rows", None)
     monkeypatch.setattr(Gram, "rows_of", lambda gram, i: matrix[i])  # for the first atoms
     model = NNKMeans(6, kernel=kernel, **options).fit(X)
     assert_allclose(model.inertia_history_, expected.inertia_history_, rtol=1e-8)
@@ -150,8 +150,8 @@ def test_scores_of_a_precomputed_kernel_need_its_diagonal(scale):
 def test_kernel_matrix_in_blocks_gives_the_same_result(monkeypatch):
     X = points()
     whole = NNKMeans(5, random_state=0).fit(X)
-    monkeypatch.setattr("nnk_image.learning.gram._MOST_KEPT", 0)
-    monkeypatch.setattr("nnk_image.learning.gram._BLOCK", 7 * len(X))
+    monkeypatch.setattr("nnk_image.neighbors.gram._MOST_KEPT", 0)
+    monkeypatch.setattr("nnk_image.neighbors.gram._BLOCK", 7 * len(X))
     blocks = NNKMeans(5, random_state=0).fit(X)
     assert_allclose(blocks.inertia_history_, whole.inertia_history_, rtol=1e-9)
 

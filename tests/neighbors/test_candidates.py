@@ -208,7 +208,7 @@ def test_the_tree_finds_the_largest_cosines(seed, n_features, integers):
     similar[:, ~points.any(axis=1)] = 0
     search = search_for(None, KERNELS["cosine"], points, None)
     assert isinstance(search, NearestSearch)  # which does not compare all pairs
-    found = search.candidates(points, 5)
+    found = search(points, 5)
     lists = np.split(found.indices, found.indptr[1:-1])
     for i in np.flatnonzero(points.any(axis=1)):
         of_found = np.sort(similar[i, lists[i]])[::-1][:5]

@@ -15,6 +15,7 @@ from sklearn.datasets import make_swiss_roll
 import nnk_image.neighbors.model
 from nnk_image import nnk_graph, nnk_neighbors, nnk_weights
 from nnk_image.neighbors import kernels
+from nnk_image.neighbors.gram import Gram
 
 SHARE = {"duplicates": "share"}
 RULES = ["min_error", "min_error_onesided", "max", "mean", "min"]
@@ -169,10 +170,9 @@ def test_the_core_and_numpy_agree_on_every_kernel(kernel, n_features):
     ):
         assert abs(found.to_csr() - other.to_csr()).max() < 1e-7 * np.abs(found.weights).max()
         np.testing.assert_allclose(found.error, other.error, atol=1e-9 * matrix.max())
-    checked = kernels.check_kernel(kernel, {}, n_features)
-    rows, own = kernels.kernel_inputs(checked, points), kernels.self_similarities(checked, points)
-    np.testing.assert_allclose(kernels.kernel_matrix(checked, 2.5, rows, rows), matrix, atol=1e-9)
-    np.testing.assert_allclose(own, np.diagonal(matrix))
+    gram = Gram(points, kernels.check_kernel(kernel, {}, n_features), 2.5)
+    np.testing.assert_allclose(gram.rows_of(np.arange(80)), matrix, atol=1e-9)
+    np.testing.assert_allclose(gram.diagonal(points), np.diagonal(matrix))
     # each row against the solution of its own problem
     similar = matrix - 2 * np.abs(matrix).max() * np.eye(80)
     for i in (0, 50):
