@@ -141,9 +141,7 @@ def _solve(part: csr_array, right: Array, leak: float) -> Array:
 def _iterated(graph: CheckedGraph, known: Array, given: Array) -> Array | None:
     """Return the values by conjugate gradients, or None if they do not converge in time."""
     columns = given.T.copy()
-    problem = Problem(
-        graph=graph, values=columns, known=known, strength=0.0, tol=_TOL, max_iterations=_STEPS
-    )
+    problem = Problem(graph, columns, known, 0.0, _TOL, _STEPS)
     found = []
     with RowExecutor() as executor:
         system = QuadraticSystem(problem, executor)

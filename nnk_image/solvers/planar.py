@@ -12,7 +12,7 @@ from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.solvers.conjugate_gradients import conjugate_gradients
-from nnk_image.solvers.problem import Graph, Problem, Solution, check_problem
+from nnk_image.solvers.problem import Graph, Problem, Solution, solve
 
 _EDGES_PER_PIXEL = 5  # edges that take about as long as a pixel, the unit of chunk sizes
 
@@ -88,40 +88,45 @@ def gglr(
     array([1., 3., 5., 7., 9.])
     """
     stiffness = check_number("stiffness", stiffness, "squared units of the coordinates")
-    problem = check_problem(graph, signal, strength, known, start, tol, max_iterations)
-    places = ready_for_c(_check_coordinates(coordinates, problem), problem.values.dtype)
-    return problem.solve(partial(_PlanarSystem, places, stiffness), n_jobs, return_info)
+    given = graph, signal, strength, known, start, tol, max_iterations
+    system_of = partial(_PlanarSystem, coordinates, stiffness)
+    return solve(system_of, *given, n_jobs, return_info)
 
 
-def _check_coordinates(coordinates: npt.ArrayLike | None, problem: Problem) -> Array:
-    """Return the coordinates of the nodes, (N, K)."""
+def _places_of(coordinates: npt.ArrayLike | None, problem: Problem) -> Array:
+    """Return the coordinates of the nodes, (N, K), in the type of the values."""
+    dtype = problem.values.dtype
     if coordinates is None:
         if not isinstance(problem.graph, ImageGraph):
             raise ValueError(
                 "the positions of the nodes of this graph are not known: give coordinates, (N, K)"
             )
-        return problem.graph.positions()
+        return ready_for_c(problem.graph.positions(), dtype)
     places = plain_array(coordinates).astype(float)
     n = len(problem.known)
     if places.ndim != 2 or len(places) != n or not 1 <= places.shape[1] <= _core.MOST_AXES:
         raise ValueError(
             f"coordinates must be ({n}, K) with K from 1 to {_core.MOST_AXES}, not {places.shape}"
         )
-    dtype = problem.values.dtype
     limit = float(np.finfo(dtype).max) ** 0.25  # squares are multiplied by weights and added up
     if not (abs(places) <= limit).all():
         raise ValueError(f"coordinates must be finite, and at most {limit:.1g} for {dtype} signals")
-    return places - places[0]  # float32 would round coordinates far from 0
+    return ready_for_c(places - places[0], dtype)  # float32 would round coordinates far from 0
 
 
 class _PlanarSystem:
     """The equations of values and slopes, (N, 1 + K)."""
 
     def __init__(
-        self, places: Array, stiffness: float, problem: Problem, executor: RowExecutor
+        self,
+        coordinates: npt.ArrayLike | None,
+        stiffness: float,
+        problem: Problem,
+        executor: RowExecutor,
     ) -> None:
-        self._problem, self._executor = problem, executor
-        self._matrix, self._places, self._stiffness = problem.adjacency(), places, stiffness
+        self._problem, self._executor, self._stiffness = problem, executor, stiffness
+        self._matrix = problem.adjacency()
+        self._places = places = _places_of(coordinates, problem)
         self._node_work = max(1, self._matrix.nnz // (_EDGES_PER_PIXEL * len(places)))
         degrees = self._matrix @ np.ones(len(places), places.dtype)
         rows = np.repeat(np.arange(len(places)), np.diff(self._matrix.indptr))

@@ -55,15 +55,12 @@ class SolverInfo:
     state: list[Array] = field(repr=False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Problem:
-    """Checked arguments of a solver.
+    """What is solved: the graph, the known values of the channels, and when to stop.
 
-    `values` are (C, N), of the float32 or float64 in which all is computed, and 0 where unknown;
-    `start` holds for each channel the `SolverInfo.state` given, if `continued`, or a signal (N,).
-    Both are divided by `scale`, a power of 2, so that squares neither overflow nor underflow.
-    `shape` is that of the signal given, and `dtype` that of the result. The method `solve` alone
-    uses `start` and all fields after it but `scale`.
+    `values` are (C, N), of the float32 or float64 in which all is computed, and 0 where unknown.
+    They are divided by `scale`, a power of 2, so that squares neither overflow nor underflow.
     """
 
     graph: CheckedGraph
@@ -72,11 +69,7 @@ class Problem:
     strength: float
     tol: float
     max_iterations: int
-    start: list[Array] = field(default_factory=list)
-    shape: tuple[int, ...] = ()
     scale: float = 1.0
-    dtype: npt.DTypeLike = float
-    continued: bool = False
 
     @property
     def fixed(self) -> Array:
@@ -102,51 +95,9 @@ class Problem:
         data = np.ascontiguousarray(matrix.data, self.values.dtype)
         return csr_array((data, indices, indptr), matrix.shape)
 
-    def solve(
-        self,
-        system_of: Callable[[Problem, RowExecutor], Any],
-        n_jobs: int | None,
-        return_info: bool,
-    ) -> Any:
-        """Solve for each channel; return the signals, with a report.
 
-        The system has a method ``solve(values, start)``, which returns a `Solution`, and, as
-        `shape`, that of its state.
-        """
-        with RowExecutor(n_jobs) as executor, np.errstate(over="ignore", invalid="ignore"):
-            system = system_of(self, executor)
-            if self.continued and any(start.shape != system.shape for start in self.start):
-                raise ValueError(
-                    "start is the SolverInfo of another solver, or of another graph; for the same "
-                    "graph, give the signal that the other solver returned"
-                )
-            solved = [system.solve(*given) for given in zip(self.values, self.start, strict=True)]
-        signals, counts, errors, states = zip(*solved, strict=True)
-        signal = self.scale * np.stack(signals, axis=-1).reshape(self.shape)
-        signal = signal.astype(self.dtype, copy=False)
-        error, scaled = max(errors), [self.scale * state for state in states]
-        report = SolverInfo(max(counts), error, error <= self.tol, scaled)
-        if not (np.isfinite(error) and np.isfinite(signal).all()):
-            raise ValueError(
-                "strength, start, the edge weights or the coordinates are too large to compute "
-                f"with in {self.values.dtype} arithmetic; give smaller numbers"
-            )
-        if not report.converged and report.iterations >= self.max_iterations:
-            warn(
-                f"{report.iterations} iterations reached an error of {report.error:.1e}, not "
-                f"tol={self.tol:.1e}; raise max_iterations or tol",
-            )
-        elif not report.converged and report.error > _ROUGH:
-            finer = "" if self.values.dtype == np.float64 else ", or a signal of float64"
-            warn(
-                f"rounding stopped the iterations at an error of {report.error:.1e}, not "
-                f"tol={self.tol:.1e}; give a smaller strength or stronger links of unknown "
-                f"nodes{finer}",
-            )
-        return (signal, report) if return_info else signal
-
-
-def check_problem(
+def solve(
+    system_of: Callable[[Problem, RowExecutor], Any],
     graph: Graph,
     signal: npt.ArrayLike,
     strength: float,
@@ -154,8 +105,14 @@ def check_problem(
     start: Any,
     tol: float,
     max_iterations: int,
-) -> Problem:
-    """Return the checked arguments of a solver."""
+    n_jobs: int | None,
+    return_info: bool,
+) -> Any:
+    """Check the arguments of a solver, solve for each channel, and return what the solver returns.
+
+    The system has a method ``solve(values, start)``, which returns a `Solution`, and, as `shape`,
+    that of its state.
+    """
     strength = check_number("strength", strength, least=0.0)
     tol = check_number("tol", tol, "the relative error at which iterations stop")
     max_iterations = check_count("max_iterations", max_iterations)
@@ -173,25 +130,33 @@ def check_problem(
     values = known_channels("signal", signal, mask, graph).astype(arithmetic, order="C")
     scale = 2.0 ** (int(np.frexp(abs(values).max())[1]) - 1)
     values /= scale
-    return Problem(
-        graph=graph,
-        values=values,
-        known=mask,
-        strength=strength,
-        tol=tol,
-        max_iterations=max_iterations,
-        start=_check_start(start, values, mask, scale, graph),
-        shape=signal.shape,
-        scale=scale,
-        dtype=dtype,
-        continued=isinstance(start, SolverInfo),
-    )
+    problem = Problem(graph, values, mask, strength, tol, max_iterations, scale)
+    begin = _check_start(start, problem)
+    with RowExecutor(n_jobs) as executor, np.errstate(over="ignore", invalid="ignore"):
+        system = system_of(problem, executor)
+        if isinstance(start, SolverInfo) and any(state.shape != system.shape for state in begin):
+            raise ValueError(
+                "start is the SolverInfo of another solver, or of another graph; for the same "
+                "graph, give the signal that the other solver returned"
+            )
+        solved = [system.solve(*given) for given in zip(values, begin, strict=True)]
+    signals, counts, errors, states = zip(*solved, strict=True)
+    restored = scale * np.stack(signals, axis=-1).reshape(signal.shape)
+    restored = restored.astype(dtype, copy=False)
+    error = max(errors)
+    info = SolverInfo(max(counts), error, error <= tol, [scale * state for state in states])
+    if not (np.isfinite(error) and np.isfinite(restored).all()):
+        raise ValueError(
+            "strength, start, the edge weights or the coordinates are too large to compute "
+            f"with in {arithmetic} arithmetic; give smaller numbers"
+        )
+    _warn_of_error(info, problem)
+    return (restored, info) if return_info else restored
 
 
-def _check_start(
-    start: Any, values: Array, known: Array, scale: float, graph: CheckedGraph
-) -> list[Array]:
+def _check_start(start: Any, problem: Problem) -> list[Array]:
     """Return what a solver begins with for each channel: a signal (N,), or its earlier state."""
+    values, known = problem.values, problem.known
     if start is None:
         mean = values.sum(axis=1, keepdims=True) / known.sum(dtype=values.dtype)
         return list(np.where(known, values, mean))
@@ -200,14 +165,32 @@ def _check_start(
         if not all(np.isfinite(state).all() for state in states):
             raise ValueError("start is a SolverInfo whose state is not finite; give another start")
     else:
-        states = list(node_values("start", plain_array(start), graph).T)
+        states = list(node_values("start", plain_array(start), problem.graph).T)
         if not np.isfinite(states).all():
             node = int(np.argmin(np.isfinite(states).all(axis=0)))
             raise ValueError(f"start must be finite at all nodes; it is not at node {node}")
     if len(states) != len(values):
         same = f"must have as many channels as the signal, {len(values)}"
         raise ValueError(f"start {same}, not {len(states)}")
-    return [(state / scale).astype(values.dtype, order="C") for state in states]
+    return [(state / problem.scale).astype(values.dtype, order="C") for state in states]
+
+
+def _warn_of_error(info: SolverInfo, problem: Problem) -> None:
+    """Warn if the iterations ended before `tol`, unless rounding stopped them close to it."""
+    if info.converged:
+        return
+    if info.iterations >= problem.max_iterations:
+        warn(
+            f"{info.iterations} iterations reached an error of {info.error:.1e}, not "
+            f"tol={problem.tol:.1e}; raise max_iterations or tol",
+        )
+    elif info.error > _ROUGH:
+        finer = "" if problem.values.dtype == np.float64 else ", or a signal of float64"
+        warn(
+            f"rounding stopped the iterations at an error of {info.error:.1e}, not "
+            f"tol={problem.tol:.1e}; give a smaller strength or stronger links of unknown "
+            f"nodes{finer}",
+        )
 
 
 def _warn_of_unreached(graph: CheckedGraph, known: Array, tol: float) -> None:

@@ -9,7 +9,7 @@ from numpy.polynomial import chebyshev
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.solvers.conjugate_gradients import conjugate_gradients
-from nnk_image.solvers.problem import Graph, Problem, Solution, check_problem
+from nnk_image.solvers.problem import Graph, Problem, Solution, solve
 from nnk_image.spectral.operator import recurrence_of
 
 _DEGREE = 8  # of matrix times preconditioner: as many orders as the recurrence has in a block
@@ -100,8 +100,8 @@ def smooth(
     >>> info.converged
     True
     """
-    problem = check_problem(graph, signal, strength, known, start, tol, max_iterations)
-    return problem.solve(QuadraticSystem, n_jobs, return_info)
+    given = graph, signal, strength, known, start, tol, max_iterations
+    return solve(QuadraticSystem, *given, n_jobs, return_info)
 
 
 class QuadraticSystem:

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from nnk_image import _core
 from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor
-from nnk_image.solvers.problem import Graph, Problem, Solution, check_problem
+from nnk_image.solvers.problem import Graph, Problem, Solution, solve
 
 _PER_CHUNK = 1 << 16  # nodes or edges, for any n_jobs: sums are always rounded in the same order
 
@@ -85,8 +85,8 @@ def total_variation(
     >>> total_variation(grid_graph((1, 5)), steps, 0.6, tol=1e-9).round(3)
     array([0.4 , 0.4 , 0.4 , 8.85, 8.85])
     """
-    problem = check_problem(graph, signal, strength, known, start, tol, max_iterations)
-    return problem.solve(_Flow, n_jobs, return_info)
+    given = graph, signal, strength, known, start, tol, max_iterations
+    return solve(_Flow, *given, n_jobs, return_info)
 
 
 class _Flow:
