@@ -81,9 +81,8 @@ def degrees(adjacency):
 
 
 def laplacian(adjacency, kind="combinatorial"):
-    """Return a Laplacian matrix; see `ImageGraph.laplacian`."""
+    """Return a Laplacian matrix of a symmetric adjacency; see `ImageGraph.laplacian`."""
     check_choice("laplacian", kind, KINDS)
-    check_symmetric(adjacency)
     degree = degrees(adjacency)
     diagonal, divisor = node_terms(degree, kind, regularization(degree, kind))
     if kind == "normalized":

@@ -133,7 +133,7 @@ class ImageGraph:
             'combinatorial' and 'normalized' are symmetric. ValueError if the graph is directed and
             not symmetric.
         """
-        return laplacian.laplacian(self.adjacency, kind)
+        return laplacian.laplacian(adjacency_of(check_undirected(self)), kind)
 
     def to_pygsp(self) -> pygsp.graphs.Graph:
         """Convert to a `pygsp.graphs.Graph`, to use PyGSP's filters and plots.
