@@ -6,6 +6,7 @@ from scipy.fft import dctn, idctn
 import nnk_image
 from benchmarks.pictures import bundled_pictures
 from benchmarks.timing import Table
+from nnk_image.base.geometry import as_blocks
 
 SIZE = 8
 """Height and width of the blocks, in pixels."""
@@ -79,9 +80,7 @@ def _graphs(picture):
 
 def _blocks(picture):
     """Return the pixels of each block, shape (number of blocks, SIZE**2)."""
-    height, width = picture.shape
-    blocks = picture.reshape(height // SIZE, SIZE, width // SIZE, SIZE).swapaxes(1, 2)
-    return blocks.reshape(-1, SIZE**2)
+    return as_blocks(picture, SIZE, SIZE).reshape(-1, SIZE**2)
 
 
 def _dct(picture):
