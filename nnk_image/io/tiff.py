@@ -4,6 +4,7 @@ Pillow reads single pages of 8 bits or fewer, of any color space and compression
 everything else, with imagecodecs for compressions other than deflate, PackBits and LZMA.
 """
 
+import json
 import logging
 import math
 import sys
@@ -317,12 +318,15 @@ def _options(file: tifffile.TiffFile, page: Any, series: Any) -> dict[str, Any]:
 def _description(file: tifffile.TiffFile, series: Any) -> str:
     """Return the description of the first page.
 
-    For OME-TIFF, its TiffData elements are replaced by one that lists the pages in order.
+    For OME-TIFF, its TiffData elements are replaced by one that lists the pages in order. That of
+    tifffile, with names of axes, is kept for stacks; its pages may have been listed in another way.
     """
     text: str = file.pages.first.description
+    if about := file.shaped_metadata:
+        kept = about[0] | {"shape": series.shape, "axes": series.axes, "truncated": False}
+        return "" if {*series.axes} <= {*"YXS"} else json.dumps(kept)
     if not file.is_ome:
-        by_tifffile = text.lstrip(" \0").startswith(('{"shape', "shape=("))
-        return "" if by_tifffile else text  # tifffile's own is valid for this layout only
+        return text
     root = ElementTree.fromstring(text)
     pixels = root.find(_OME_PIXELS)
     if pixels is None or not (old := pixels.findall("{*}TiffData")):

@@ -205,8 +205,14 @@ BY_HAND = {"description": "made by hand", "software": "microscope 3", "photometr
         ("CYX", (4, 6, 7), {"imagej": True, "colormap": TABLE}),
         ("ZYX", (4, 6, 7), {**BY_HAND, "metadata": None}),
         ("ZYX", (4, 6, 7), {"bigtiff": True, "photometric": "minisblack"}),
+        ("CYX", (4, 6, 7), {"photometric": "minisblack", "metadata": {"axes": "CYX"}}),
+        ("TZYX", (2, 5, 6, 7), {"metadata": {"axes": "TZYX", "truncate": True}}),
+        ("ZCYX", (4, 2, 6, 7), {"tile": (16, 16), "metadata": {"axes": "ZCYX"}}),
     ],
-    ids=["colors of pixels", "planes of colors", "lookup table", "description", "bigtiff"],
+    ids=[
+        *("colors of pixels", "planes of colors", "lookup table", "description", "bigtiff"),
+        *("axes of tifffile", "truncated", "tiled"),
+    ],
 )
 def test_a_copy_keeps_colors_texts_and_the_kind_of_file(tmp_path, axes, shape, options):
     pixels = noise(shape, np.uint8 if "colormap" in options else np.uint16)
