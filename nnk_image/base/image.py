@@ -141,12 +141,12 @@ def spatial_shape(
     image: Any,
     channel_axis: int | None,
     spaced: bool,
-    volume: str = "spacing=(1, 1, 1)",
+    volume: str = "spacing=1",
 ) -> tuple[int, ...]:
     """Return the shape without channels of an image that has not been checked yet.
 
-    Unless `spaced`, an array that may be a color image or a volume is an error, whose message
-    names the argument that makes it a volume, `volume`.
+    Unless `spaced`, an array that may be a color image, or images, or a volume is an error, whose
+    message names the argument that makes it a volume, `volume`.
     """
     if isinstance(image, Image):
         return image.shape
@@ -158,7 +158,9 @@ def spatial_shape(
     axis = _check_axes(shape, channel_axis)
     if axis is not None:
         return shape[:axis] + shape[axis + 1 :]
-    if len(shape) == 3 and not spaced and (shape[0] in _COLORS or shape[-1] in _COLORS):
+    # The first of four axes is more often a short time than color.
+    may_be_colors = (shape[0], shape[-1]) if len(shape) == 3 else shape[3:]
+    if not spaced and {*may_be_colors} & {*_COLORS}:
         raise ValueError(
             f"an image of shape {shape} may be a color image or a volume: pass channel_axis= "
             f"(-1 if the channels come last), or {volume} for a volume"

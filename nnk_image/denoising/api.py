@@ -50,8 +50,8 @@ def denoise(
     ----------
     image : (H, W) array_like, one axis more with `channel_axis`, or a volume
         Image of any real dtype; never modified. All axes but `channel_axis` are of space or time:
-        (D, H, W) is a volume or a sequence, (T, D, H, W) a sequence of volumes. An array of three
-        axes whose first or last has length 3 or 4 could be in color or a volume: give
+        (D, H, W) is a volume or a sequence, (T, D, H, W) a sequence of volumes. If the first of
+        three axes, or the last of three or four, has length 3 or 4, it could be color: give
         `channel_axis` or `spacing` to decide.
     sigma : float, sequence of one float per channel, ndarray or NoiseModel, optional
         Standard deviation of the noise, in the image's own units (25 for values from 0 to 255,

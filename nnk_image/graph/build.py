@@ -46,8 +46,8 @@ def image_graph(
     ----------
     image : (H, W) array_like, or of 3 or 4 axes; one axis more with `channel_axis`
         Image of any real dtype; never modified.  All axes but `channel_axis` are of space or
-        time: (D, H, W) is a volume.  An array of three axes whose first or last has length 3 or 4
-        could be in color or a volume: give `channel_axis` or `spacing` to decide.
+        time: (D, H, W) is a volume.  If the first of three axes, or the last of three or four, has
+        length 3 or 4, it could be color: give `channel_axis` or `spacing` to decide.
     window : int, or tuple or list of int, optional
         Side of the window in pixels, odd, 3 to 63; or one side for each axis but `channel_axis`,
         where 1 means no neighbors along it.  Default: 11 for two axes, 5 for three, 3 for four.

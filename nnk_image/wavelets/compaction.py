@@ -189,7 +189,7 @@ def energy_compaction(
     require_per_pixel(
         image, channel_axis, lambda itemsize, channels: 25 * itemsize, "energy_compaction"
     )
-    graphed = "graphs=image_graph(image, spacing=(1, 1, 1))"
+    graphed = "graphs=image_graph(image, spacing=1)"
     shape = spatial_shape(image, channel_axis, graphs is not None, graphed)
     if isinstance(graphs, ImageGraph):
         graphs = {graphs.kind: graphs}

@@ -38,7 +38,10 @@ def test_weights_are_the_kernel_in_units_of_the_spacing():
 @pytest.mark.parametrize(
     ("shape", "options", "says"),
     [
-        ((5, 6, 3), {}, "may be a color image or a volume"),
+        *(
+            (shape, {}, "may be a color image or a volume")
+            for shape in ((5, 6, 3), (4, 6, 7), (2, 5, 6, 3))
+        ),
         ((5, 6, 7), {"spacing": (1, 1)}, r"must be one number, or one per axis \(3\)"),
         ((5, 6, 7), {"spacing": (1, 0, 1)}, "spacing=0 must be"),
         *(
