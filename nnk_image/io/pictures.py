@@ -19,6 +19,7 @@ from nnk_image.io import metadata as meta
 from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save
 
 _DEEP = ("PNG", "PPM")  # formats that hold 16 bits
+_WITH_ALPHA = ("PNG", "WEBP", "AVIF", "TIFF")  # formats that hold transparency
 # Close to the highest quality of JPEG and AVIF, so that compression does not degrade results.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "JPEG": {"quality": 95, "subsampling": 0},
@@ -131,6 +132,10 @@ def exif_of_tiff(stream: Any) -> bytes | None:
 
 def without_what_is_lost(metadata: Metadata, kind: str) -> tuple[Metadata, str]:
     """Return the metadata that a format can hold, and the names of what is lost."""
+    alpha = metadata.alpha
+    if kind not in _WITH_ALPHA and alpha is not None and alpha.dtype.kind == "u":
+        opaque = alpha.min() == np.iinfo(alpha.dtype).max
+        metadata = replace(metadata, alpha=None) if opaque else metadata
     most = dict.fromkeys(_HOLDS.get(kind, ()), math.inf) | _LARGEST.get(kind, {})
     if kind not in ("NPY", "NIFTI"):
         most["alpha"] = math.inf  # never lost silently: the writer raises if it cannot hold it
@@ -171,7 +176,7 @@ def writer(array: Pixels, metadata: Metadata, kind: str, extension: str) -> Save
         raise FormatError(f"{name} cannot hold sides above {most} pixels; write .png or .tif")
     alpha = metadata.alpha is not None or array.shape[2:] == (4,)
     deep_color = deep and (array.ndim == 3 or alpha)
-    if alpha and kind not in ("PNG", "WEBP", "AVIF"):
+    if alpha and kind not in _WITH_ALPHA:
         raise FormatError(f"{name} cannot hold transparency; write .png or .tif")
     if array.ndim == 3 and extension == ".pgm":
         raise FormatError("PGM cannot hold color; write .ppm or .png")

@@ -222,6 +222,15 @@ def test_masked_values_become_nan_or_are_refused(tmp_path):
         write(tmp_path / "x.png", image.astype(np.uint8))
 
 
+@pytest.mark.parametrize("name", ["x.jpg", "x.bmp", "x.ppm", "x.npy"])
+def test_opaque_alpha_is_left_out_where_a_format_cannot_hold_it(tmp_path, name):
+    pixels = np.full((4, 4, 3), 77, np.uint8)
+    write(tmp_path / name, pixels, {"alpha": np.full((4, 4), 255, np.uint8), "axes": "YXS"})
+    np.testing.assert_array_equal(
+        read(tmp_path / name, axes="YXS" if name == "x.npy" else None)[0], pixels
+    )
+
+
 @pytest.mark.parametrize(
     ("shape", "dtype", "message"),
     [
