@@ -14,6 +14,7 @@ import numpy.typing as npt
 import tifffile
 
 from nnk_image.base.atomic import ImageFileError
+from nnk_image.base.checks import warn
 from nnk_image.base.extras import requires_extra
 from nnk_image.base.reach import Slices
 from nnk_image.io import metadata as meta
@@ -81,7 +82,10 @@ def open_source(source: Any, given: str | None = None, named: bool = False) -> I
             elif suffix in (".tif", ".tiff"):
                 with tiff.no_damage():
                     file = stack.enter_context(tifffile.TiffFile(path))
-                    level = tiff.checked_series(file)[0][0].levels[0]
+                    series, _ = tiff.checked_series(file)
+                level = series[0].levels[0]
+                if len(series) > 1:
+                    warn(f"{path}: of its {len(series)} images only the first is read")
                 tiff.check_in_parts(level.keyframe)
                 axes, lengths = tiff.axes_of(level, given)[0], tiff.lengths_of(file, level.keyframe)
                 zarr = _zarr()  # tifffile needs it too, but does not name the extra

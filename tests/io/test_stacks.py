@@ -299,6 +299,18 @@ def test_truncated_stacks_are_refused_in_parts(tmp_path, options):
     assert "cannot be read in parts (is damaged or truncated" in refusal_in_parts(path)
 
 
+def test_of_several_images_the_first_is_read_in_parts_with_a_warning(tmp_path):
+    pixels = noise((2, 5, 64, 64), np.uint16)
+    with tifffile.TiffWriter(tmp_path / "two.ome.tif", ome=True) as file:
+        for image in pixels:
+            file.write(image, metadata={"axes": "ZYX"})
+    with (
+        pytest.warns(UserWarning, match=r"two\.ome\.tif: of its 2 images only the first is read"),
+        arrays.open_source(tmp_path / "two.ome.tif") as source,
+    ):
+        np.testing.assert_array_equal(source[tuple(slice(None) for _ in "ZYX")], pixels[0])
+
+
 def test_an_endless_list_of_pages_is_refused(tmp_path):
     path, options = tmp_path / "d.tif", {"byteorder": "<", "photometric": "minisblack"}
     tifffile.imwrite(path, noise((2, 16, 16)), metadata=None, **options)
