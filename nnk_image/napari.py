@@ -75,6 +75,11 @@ def denoised_layer(
         raise ValueError(
             f"layer {layer.name!r} is a pyramid: denoise its finest level, or its file"
         )
+    if layer.ndim > 4 and channel_axis < 0 and not planes:
+        raise ValueError(
+            f"layer {layer.name!r} has {layer.ndim} axes: set the channel axis, counted from 0, or "
+            "choose plane by plane"
+        )
     options: dict[str, Any] = {"method": method, "strength": strength, "n_jobs": -1}
     level, pixels = sigma or None, np.asarray(layer.data)
     values = pixels[..., :3] if layer.rgb else pixels  # without transparency

@@ -123,6 +123,13 @@ def test_unsupported_layers_are_refused(layer, message):
         denoised_layer(layer, **OPTIONS, channel_axis=4)
 
 
+def test_five_axes_need_a_channel_axis_or_planes():
+    layer = layer_of(np.ones((2, 2, 2, 9, 9)))
+    with pytest.raises(ValueError, match="'mine' has 5 axes: set the channel axis"):
+        denoised_layer(layer, **OPTIONS)
+    assert denoised_layer(layer, **OPTIONS, channel_axis=2)[0].shape == layer.data.shape
+
+
 def test_the_manifest_names_the_plugin():
     (entry,) = (e for e in metadata.entry_points(group="napari.manifest") if e.name == "nnk_image")
     package, name = entry.value.split(":")
