@@ -97,9 +97,9 @@ def largest_side(
         steps = (math.lcm(unit, 128), math.lcm(unit, LANES))  # so that chunks divide tiles
         step = next((step for step in steps if smaller >= 8 * step), unit)
         if smaller < step:
-            least, given = math.ceil(pixels() * bytes_per_pixel / 2**20), max_bytes // 2**20
+            least, given = math.ceil(pixels() * bytes_per_pixel / 2**20), max_bytes / 2**20
             raise MemoryError(
-                f"max_memory is too small: a tile needs {least} MiB, but has {given} MiB"
+                f"max_memory is too small: a tile needs {least} MiB, but has {given:.3g} MiB"
             )
         side[axis] = smaller // step * step
     return tuple(side)
