@@ -112,7 +112,7 @@ def _images_in(folder: Path, recursive: bool, results: Sequence[Path]) -> list[P
     if others:
         names = ", ".join(str(p.relative_to(folder)) for p in others[:5])
         more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-        print_error(f"{folder}: skipped, because they are not images: {names}{more}")
+        print_error(f"{folder}: skipped, because their format is not read: {names}{more}")
     return files
 
 

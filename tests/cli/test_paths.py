@@ -59,7 +59,7 @@ def test_names_of_skipped_files_are_printed(run, folders):
         (folders / f"{n}.doc").touch()
     status, text, err = run("noise", folders)
     assert (status, text.count("\n")) == (0, 1)
-    assert "because they are not images: 0.doc, 1.doc, 2.doc, 3.doc, 4.doc and 3 more\n" in err
+    assert "because their format is not read: 0.doc, 1.doc, 2.doc, 3.doc, 4.doc and 3 more\n" in err
     assert run("noise", folders, "--recursive")[1].count("\n") == 3
 
 
@@ -111,8 +111,8 @@ def test_recursive_keeps_the_folder_structure(run, folders):
         status, _, err = run("denoise", folders, out, "--recursive", *SIGMA, "--overwrite")
         assert status == 0
         assert err == (
-            f"nnk-image: {folders}: skipped, because they are not images: inner{os.sep}raw.cr3, "
-            "notes.txt\n"
+            f"nnk-image: {folders}: skipped, because their format is not read: "
+            f"inner{os.sep}raw.cr3, notes.txt\n"
         )
         assert files_below(out) == ["inner/photo.png", "inner/second.png", "photo.png"]
 
