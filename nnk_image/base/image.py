@@ -289,8 +289,8 @@ def _check_mask(mask: Any, shape: tuple[int, ...]) -> Bools | None:
         )
     if valid.shape != shape:
         raise ValueError(
-            f"mask has shape {valid.shape}, the image {shape}: they must be equal. For an "
-            "image with channels, give channel_axis, and a mask without that axis"
+            f"mask has shape {valid.shape}, the image without channels {shape}: they must be "
+            "equal. For an image with channels, give channel_axis, and a mask without that axis"
         )
     if not valid.any():
         raise ValueError("mask is False everywhere, or all pixels are masked: one must be valid")
