@@ -347,7 +347,10 @@ class NoiseModel:
         TypeError, ValueError
             If the text is not JSON, or does not describe a noise model.
         """
-        values = json.loads(text)  # its JSONDecodeError is a ValueError
+        try:
+            values = json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"{text[:40]!r} is not a text in JSON ({error})") from None
         if not isinstance(values, dict) or values.pop("noise_model", None) != _VERSION:
             raise ValueError(
                 f"the text is JSON, but not a noise model of format {_VERSION}, as from to_json(): "
