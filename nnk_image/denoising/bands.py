@@ -127,6 +127,10 @@ def denoise_bands(
     chosen = METHODS[check_choice("method", method, METHODS)]
     resolve_n_jobs(n_jobs)
     cubes = 1 + bool(getattr(sigma, "rician", 0))
+    if np.ndim(cube) == 2:
+        raise ValueError(
+            f"a cube has at least 3 axes, one of them of its bands, not shape {np.shape(cube)}"
+        )
     own = chosen.bytes_per_pixel(1, 8, np.ndim(cube) - 1)
     require_per_pixel(cube, axis, lambda b, n: b * (cubes * n + 2) + own, "denoise_bands")
     image = check_image(cube, axis, mask)

@@ -273,7 +273,7 @@ HOLE[2, 3, 4] = np.nan
         (NOISY[:4, :5], {}, "the numbers are 20 and 20:"),
         (NOISY, {"mask": np.arange(48 * 56).reshape(48, 56) < 20}, "the numbers are 20 and 20:"),
         (HOLE, {}, "(?s)not finite.*mask"),
-        (NOISY[..., 0], {}, "3 to 5 axes"),
+        (NOISY[..., 0], {}, "a cube has at least 3 axes"),
         (NOISY, {"axis": 3}, "outside"),
         (NOISY, {"sigma": [1.0, 2.0]}, "2 values, but the image has 20"),
         (NOISY, {"sigma": -1}, ">= 0"),
