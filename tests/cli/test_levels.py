@@ -28,6 +28,11 @@ def test_text_of_noise_in_a_constant_image():
     assert level_text(NoiseModel(3.0), 7, 7) == "noise 3"
 
 
+@pytest.mark.parametrize(("high", "extent"), [(63.713, "63.7"), (62708.4, "62708"), (0.5, "0.5")])
+def test_the_range_has_no_more_digits_than_needed(high, extent):
+    assert f" of {extent} (" in level_text(NoiseModel(0.1), 0, high)
+
+
 def test_hot_pixels_do_not_extend_the_range():
     frame = np.random.default_rng(0).normal(130, 9, (100, 100))
     low, high = range_of(frame)
