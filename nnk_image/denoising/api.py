@@ -282,8 +282,8 @@ def _warn_of_offset(noise: NoiseModel, image: Image) -> None:
         offset = ", ".join(f"{value:g}" for value in noise.offset)
         warn(
             f"many pixels, down to {image.low:.4g}, are far below the offset={offset} of the noise "
-            "model, the value without light, and become at least that; if the offset was "
-            "subtracted from the image before, leave it out of the model",
+            "model, and become at least that; give the value of a pixel without light in this "
+            "image, which is 0 only if it was subtracted before",
         )
 
 
