@@ -1,7 +1,8 @@
 """The command ``nnk-image``: denoise files, build and measure graphs, demonstrate.
 
 Exit status 0 on success, 1 on failure (one line on stderr for each image that failed, and one for
-the command), 2 on wrong usage, 130 after Ctrl-C. Each sub-command is a module with `add_command`.
+all), 2 on wrong usage, 130 after Ctrl-C. Each sub-command is a module with `add_command`; the
+function that carries it out returns a report for each image.
 
 Functions of the sub-commands import slow packages themselves, so that help and wrong usage
 appear at once.
@@ -51,8 +52,11 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         options = _parser().parse_args(arguments)
         with plain_warnings():
-            options.run(options)
-        return 0
+            reports = options.run(options)
+        failed = sum("error" in report for report in reports)
+        if failed and len(reports) > 1:
+            print_error(f"{failed} of {len(reports)} images failed")
+        return int(failed > 0)
     except SystemExit as stop:  # argparse has printed help, the version or wrong usage
         return int(stop.code or 0)
     except KeyboardInterrupt:

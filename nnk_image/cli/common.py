@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ Report = dict[str, Any]
 def new_command(
     commands: Any,
     name: str,
-    run: Callable[[argparse.Namespace], None],
+    run: Callable[[argparse.Namespace], list[Report]],
     summary: str,
     *examples: str,
 ) -> argparse.ArgumentParser:
@@ -85,8 +85,8 @@ def one_line(error: BaseException) -> str:
 def for_each(paths: Sequence[Path], work: Callable[[Path], Report]) -> list[Report]:
     """Call ``work(path)`` for all images and gather its reports.
 
-    Each report has the path as ``input``. If there are several images, one that fails is reported
-    on stderr, and the others go on; its report has the ``error``.
+    Each report has the path as ``input``. An image that fails is reported on stderr, and its report
+    has the ``error``; the others go on.
     """
     reports = []
     for path in paths:
@@ -98,18 +98,9 @@ def for_each(paths: Sequence[Path], work: Callable[[Path], Report]) -> list[Repo
         except FAILURES as error:
             text = one_line(error)
             text = text if isinstance(error, ImageFileError) else f"{path}: {text}"
-            if len(paths) == 1:
-                raise ImageFileError(text) from error
             print_error(text)
             reports.append({"input": str(path), "error": text})
     return reports
-
-
-def check_reports(reports: Iterable[Report]) -> None:
-    """Raise if images have failed: for the last line on stderr, and the exit status."""
-    errors = ["error" in report for report in reports]
-    if any(errors):
-        raise ImageFileError(f"{sum(errors)} of {len(errors)} images failed")
 
 
 def write_json(path: str | Path | None, report: Report) -> None:

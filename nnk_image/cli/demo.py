@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_number
-from nnk_image.cli.common import new_command
+from nnk_image.cli.common import Report, new_command
 from nnk_image.io.files import check_writable, write
 from nnk_image.io.metadata import to_samples
 from nnk_image.io.standard import standard_image
@@ -42,7 +42,7 @@ def add_command(commands: Any) -> None:
     command.add_argument("--sigma", type=float, default=25.0, help="noise added (default: 25)")
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> list[Report]:
     check_number("sigma", options.sigma, "noise to add, for values 0 to 255")
     check_writable(OUT)
     clean = standard_image("camera").astype(float)
@@ -51,6 +51,7 @@ def run(options: argparse.Namespace) -> None:
     print(table(rows))
     write(OUT, picture(clean, [row for row in rows if row.name in SHOWN]))
     print(f"picture: {Path(OUT).resolve()}")
+    return []
 
 
 def denoised(clean: Pixels, sigma: float) -> list[Row]:

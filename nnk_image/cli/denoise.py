@@ -65,7 +65,7 @@ def add_command(commands: Any) -> None:
     add("--jobs", type=int, default=-1, metavar="N", help=common.JOBS)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> list[common.Report]:
     noise = _given_noise(options)
     _check_options(options)
     in_zarr = [Path(n).suffix.lower() == ".zarr" for n in (*options.images, options.output)]
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> None:
         reports = paths.for_each_image(options, partial(_denoise_file, noise), **formats)
     about = {"version": nnk_image.__version__, "method": options.method}
     common.write_json(options.json, about | {"strength": options.strength, "images": reports})
-    common.check_reports(reports)
+    return reports
 
 
 def _given_noise(options: argparse.Namespace) -> nnk_image.NoiseModel | None:

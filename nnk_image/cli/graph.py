@@ -37,9 +37,9 @@ def add_command(commands: Any) -> None:
     sources.add_options(command)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> list[common.Report]:
     build(options.kind, [[0.0]], options)  # reports a wrong option once, not for each image
-    common.check_reports(paths.for_each_image(options, _graph_file, out=(".npz",)))
+    return paths.for_each_image(options, _graph_file, out=(".npz",))
 
 
 def build(kind: str, pixels: npt.ArrayLike, options: argparse.Namespace, **axes: Any) -> Any:

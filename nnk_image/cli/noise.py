@@ -33,11 +33,9 @@ def add_command(commands: Any) -> None:
     sources.add_options(command)
 
 
-def run(options: argparse.Namespace) -> None:
-    reports = paths.for_each_image(
-        options, _noise_of_file, out=(".json",), plot=paths.PLOTS, map=paths.MAPS
-    )
-    common.check_reports(reports)
+def run(options: argparse.Namespace) -> list[common.Report]:
+    formats = {"out": (".json",), "plot": paths.PLOTS, "map": paths.MAPS}
+    return paths.for_each_image(options, _noise_of_file, **formats)
 
 
 def _noise_of_file(path: Path, files: paths.Files, options: argparse.Namespace) -> common.Report:
