@@ -15,8 +15,8 @@ import numpy.typing as npt
 import nnk_image
 from nnk_image.base import lazy
 from nnk_image.base.checks import check_number
-from nnk_image.base.image import Image
-from nnk_image.base.lazy import Layout, da, dask, delayed
+from nnk_image.base.image import Image, Layout
+from nnk_image.base.lazy import da, dask, delayed
 from nnk_image.base.parallel import Progress, RowExecutor, resolve_n_jobs
 from nnk_image.base.reach import Reach, Slices, Tile, cut, largest_side
 from nnk_image.denoising.api import warn_of_other_units
@@ -257,10 +257,11 @@ def denoise(
     most = lazy.bytes_of(max_memory)
     job = TiledDenoising(image, sigma, method, channel_axis, spacing, strength, most)
     statistics, layout = job.statistics(), job.layout
-    blocks = [
-        da.from_delayed(job.denoised(t, job.noise, statistics), layout.chunk(t.core), layout.dtype)
-        for t in job.tiles
-    ]
+    blocks = []
+    for tile in job.tiles:
+        shape = layout.with_channels([s.stop - s.start for s in tile.core], layout.channels)
+        result = job.denoised(tile, job.noise, statistics)
+        blocks.append(da.from_delayed(result, shape, layout.dtype))
     spatial = [axis for axis in range(image.ndim) if axis != layout.axis]
     return lazy.assembled(blocks, layout.shape, job.side, spatial).rechunk(image.chunks)
 

@@ -4,8 +4,10 @@ An image is an array (H, W), or (H, W, C) with ``channel_axis``.  Results do not
 memory layout or byte order.
 """
 
+from __future__ import annotations
+
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
@@ -100,6 +102,70 @@ class Image:
         return np.ascontiguousarray(np.moveaxis(pixels, -1, self.channel_axis))
 
 
+@dataclass(frozen=True)
+class Layout:
+    """What is known of an image before it is read, converted or copied."""
+
+    shape: tuple[int, ...]  # without the channels
+    axis: int | None  # of the channels, non-negative
+    channels: int
+    dtype: np.dtype[Any]  # of the results
+
+    @classmethod
+    def of(
+        cls,
+        image: Any,
+        channel_axis: int | None,
+        spaced: bool = True,
+        volume: str = "spacing=1",
+    ) -> Layout:
+        """Return the layout of an image that has not been checked yet.
+
+        Unless `spaced`, an array that may be a color image, or images, or a volume is an error,
+        whose message names the argument that makes it a volume, `volume`.
+        """
+        if isinstance(image, Image):
+            return cls(image.shape, image.channel_axis, image.channels, image.dtype)
+        _refuse_other_objects(image)
+        if not isinstance(getattr(image, "dtype", None), np.dtype):
+            image = np.asarray(image)  # such as a tensor of PyTorch, whose memory the array shares
+        _check_dtype(image.dtype)
+        shape = tuple(image.shape)
+        axis, dtype = _check_axes(shape, channel_axis), working_dtype(image.dtype)
+        if 0 in shape:
+            raise ValueError(f"the image has no pixel: shape {shape}")
+        if axis is not None:
+            return cls(shape[:axis] + shape[axis + 1 :], axis, shape[axis], dtype)
+        # The first of four axes is more often a short time than color.
+        may_be_colors = (shape[0], shape[-1]) if len(shape) == 3 else shape[3:]
+        if not spaced and {*may_be_colors} & {*_COLORS}:
+            raise ValueError(
+                f"an image of shape {shape} may be a color image or a volume: pass channel_axis= "
+                f"(-1 if the channels come last), or {volume} for a volume"
+            )
+        return cls(shape, None, 1, dtype)
+
+    def require(self, bytes_of: Callable[[int, int], float], what: str) -> None:
+        """Raise MemoryError unless there is enough memory to process the image.
+
+        ``bytes_of(itemsize, channels)`` is the need per pixel, for the item size of `dtype`. `what`
+        names the operation in the message.
+        """
+        need = math.prod(self.shape) * bytes_of(self.dtype.itemsize, self.channels)
+        size = "x".join(map(str, self.with_channels(self.shape, self.channels)))
+        memory.require(int(need), f"{what} of an image of shape {size}")
+
+    def with_channels(self, spatial: Sequence[Any], channels: Any) -> tuple[Any, ...]:
+        """Insert `channels` among items of the spatial axes, if there is a channel axis."""
+        if self.axis is None:
+            return tuple(spatial)
+        return (*spatial[: self.axis], channels, *spatial[self.axis :])
+
+    def slices(self, spatial: tuple[slice, ...]) -> tuple[slice, ...]:
+        """Return the slices of the array for those of the spatial axes."""
+        return self.with_channels(spatial, slice(None))
+
+
 def check_image(image: Any, channel_axis: int | None = None, mask: Any = None) -> Image:
     """Check an image and its mask; an `Image` is returned as it is.
 
@@ -108,25 +174,20 @@ def check_image(image: Any, channel_axis: int | None = None, mask: Any = None) -
     """
     if isinstance(image, Image):
         return image
-    _refuse_other_objects(image)
+    layout = Layout.of(image, channel_axis)
     pixels = np.ma.getdata(image) if isinstance(image, np.ma.MaskedArray) else np.asarray(image)
-    _check_dtype(pixels.dtype)
-    channel_axis = _check_axes(pixels.shape, channel_axis)
     pixels = np.require(pixels, requirements=["ALIGNED"])  # in any layout
-    pixels = pixels[..., None] if channel_axis is None else np.moveaxis(pixels, channel_axis, -1)
-    if pixels.size == 0:
-        raise ValueError(f"the image has no pixel: shape {np.shape(image)}")
-    dtype = working_dtype(pixels.dtype)
-    if pixels.dtype.kind == "f" and pixels.dtype.newbyteorder("=") != dtype:
-        pixels = pixels.astype(dtype)
-    valid = _check_mask(mask, pixels.shape[:-1])
+    pixels = pixels[..., None] if layout.axis is None else np.moveaxis(pixels, layout.axis, -1)
+    if pixels.dtype.kind == "f" and pixels.dtype.newbyteorder("=") != layout.dtype:
+        pixels = pixels.astype(layout.dtype)
+    valid = _check_mask(mask, layout.shape)
     if isinstance(image, np.ma.MaskedArray):
         hidden: Any = np.ma.getmaskarray(image)
-        if channel_axis is not None:
-            hidden = hidden.any(axis=channel_axis)
-        valid = _check_mask(~hidden if valid is None else valid & ~hidden, pixels.shape[:-1])
+        if layout.axis is not None:
+            hidden = hidden.any(axis=layout.axis)
+        valid = _check_mask(~hidden if valid is None else valid & ~hidden, layout.shape)
     low, high = _finite_range(pixels, valid)
-    return Image(pixels, dtype, valid, low, high, channel_axis)
+    return Image(pixels, layout.dtype, valid, low, high, layout.axis)
 
 
 def image_array(image: Any) -> Array:
@@ -135,37 +196,6 @@ def image_array(image: Any) -> Array:
     array = plain_array(image)
     _check_dtype(array.dtype)
     return array
-
-
-def spatial_shape(
-    image: Any,
-    channel_axis: int | None,
-    spaced: bool,
-    volume: str = "spacing=1",
-) -> tuple[int, ...]:
-    """Return the shape without channels of an image that has not been checked yet.
-
-    Unless `spaced`, an array that may be a color image, or images, or a volume is an error, whose
-    message names the argument that makes it a volume, `volume`.
-    """
-    if isinstance(image, Image):
-        return image.shape
-    _refuse_other_objects(image)
-    image = image if hasattr(image, "shape") else np.asarray(image)
-    if isinstance(getattr(image, "dtype", None), np.dtype):
-        _check_dtype(image.dtype)
-    shape = tuple(image.shape)
-    axis = _check_axes(shape, channel_axis)
-    if axis is not None:
-        return shape[:axis] + shape[axis + 1 :]
-    # The first of four axes is more often a short time than color.
-    may_be_colors = (shape[0], shape[-1]) if len(shape) == 3 else shape[3:]
-    if not spaced and {*may_be_colors} & {*_COLORS}:
-        raise ValueError(
-            f"an image of shape {shape} may be a color image or a volume: pass channel_axis= "
-            f"(-1 if the channels come last), or {volume} for a volume"
-        )
-    return shape
 
 
 def check_spacing(spacing: Any, axes: int) -> tuple[float, ...]:
@@ -314,22 +344,6 @@ def _finite_range(pixels: Array, valid: Bools | None) -> tuple[float, float]:
         f"({value}); replace them, or leave them out with "
         f"mask=numpy.isfinite(image){axis} where a mask is accepted"
     )
-
-
-def require_per_pixel(
-    image: Any, channel_axis: int | None, bytes_of: Callable[[int, int], float], what: str
-) -> None:
-    """Raise MemoryError unless there is enough memory to process an image not checked yet.
-
-    ``bytes_of(itemsize, channels)`` is the need per pixel, for the item size of the floating type
-    in which the image is processed. `what` names the operation in the message.
-    """
-    n_pixels = math.prod(spatial_shape(image, channel_axis, True))
-    if not isinstance(getattr(image, "dtype", None), np.dtype):
-        image = np.asarray(image)  # such as a tensor of PyTorch, whose memory the array shares
-    channels = 1 if channel_axis is None else image.shape[channel_axis]
-    need = n_pixels * bytes_of(working_dtype(image.dtype).itemsize, channels)
-    memory.require(int(need), f"{what} of an image of shape {'x'.join(map(str, image.shape))}")
 
 
 def _find_substitutes(valid: Bools) -> tuple[Array, ...]:

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nnk_image.base.checks import working_dtype
 from nnk_image.base.extras import requires_extra
-from nnk_image.base.image import Image, check_image, spatial_shape
+from nnk_image.base.image import Layout, check_image
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.reach import Slices
 
@@ -33,46 +32,6 @@ def bytes_of(max_memory: int | str) -> int:
     raise ValueError(
         f"max_memory={max_memory!r} must be a positive number of bytes, or a text such as '4GiB'"
     )
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Shape without channels, axis and number of channels, and type of the results."""
-
-    shape: tuple[int, ...]
-    axis: int | None
-    channels: int
-    dtype: np.dtype[Any]
-
-    @classmethod
-    def of(cls, image: Any, channel_axis: int | None, spaced: bool) -> Layout:
-        shape = spatial_shape(image, channel_axis, spaced)
-        if 0 in image.shape:
-            raise ValueError(f"the image has no pixel: shape {tuple(image.shape)}")
-        axis = None if channel_axis is None else channel_axis % len(image.shape)
-        channels = 1 if axis is None else image.shape[axis]
-        return cls(shape, axis, channels, working_dtype(np.dtype(image.dtype)))
-
-    def with_channels(self, spatial: Sequence[Any], channels: Any) -> tuple[Any, ...]:
-        """Insert `channels` among items of the spatial axes, if there is a channel axis."""
-        if self.axis is None:
-            return tuple(spatial)
-        return (*spatial[: self.axis], channels, *spatial[self.axis :])
-
-    def slices(self, spatial: Slices) -> Slices:
-        """Return the slices of the array for those of the spatial axes."""
-        return self.with_channels(spatial, slice(None))
-
-    def chunk(self, spatial: Slices) -> tuple[int, ...]:
-        """Return the shape of the part of the array with these slices of the spatial axes."""
-        return self.with_channels([axis.stop - axis.start for axis in spatial], self.channels)
-
-    def checked(self, pixels: Any, spatial: Slices) -> Image:
-        try:
-            return check_image(pixels, self.axis)
-        except ValueError as error:
-            place = ", ".join(str(axis.start) for axis in spatial)
-            raise ValueError(f"in the tile that begins at ({place}): {error}") from error
 
 
 @dataclass(frozen=True)
@@ -98,8 +57,13 @@ def task(function: Any, image: Any, layout: Layout, spatial: Slices, *arguments:
 
 
 def _run(function: Any, pixels: Any, layout: Layout, spatial: Slices, arguments: Any) -> Any:
+    try:
+        image = check_image(pixels, layout.axis)
+    except ValueError as error:
+        place = ", ".join(str(axis.start) for axis in spatial)
+        raise ValueError(f"in the tile that begins at ({place}): {error}") from error
     with RowExecutor() as executor:
-        return function(layout.checked(pixels, spatial), executor, *arguments)
+        return function(image, executor, *arguments)
 
 
 def assembled(

@@ -9,13 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice, warn
-from nnk_image.base.image import (
-    Array,
-    Image,
-    check_image,
-    require_per_pixel,
-    spatial_shape,
-)
+from nnk_image.base.image import Array, Image, Layout, check_image
 from nnk_image.base.parallel import one_blas_thread, progress_of_part
 from nnk_image.denoising.bias import remove_bias
 from nnk_image.denoising.methods import METHODS
@@ -177,11 +171,11 @@ def denoise_and_report(
     progress: bool | Callable[[int, int], Any] = False,
 ) -> tuple[npt.NDArray[np.floating[Any]], NoiseModel]:
     """Return what `denoise` returns, and the noise that was given or estimated."""
-    shape = spatial_shape(image, channel_axis, spacing is not None)
-    options = Options.of(method, spacing, strength, guide, shape)
-    chosen = METHODS[method]
-    need, what = chosen.bytes_per_pixel, f"denoise(method={method!r})"
-    require_per_pixel(image, channel_axis, lambda _, n: need(n, 4, len(shape)), what)
+    layout = Layout.of(image, channel_axis, spacing is not None)
+    options = Options.of(method, spacing, strength, guide, layout.shape)
+    chosen, axes = METHODS[method], len(layout.shape)
+    what = f"denoise(method={method!r})"
+    layout.require(lambda _, n: chosen.bytes_per_pixel(n, 4, axes), what)
     checked = check_image(image, channel_axis, mask)
     checked = without_defects(checked) if sigma is None else checked
 

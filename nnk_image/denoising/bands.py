@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import check_choice
-from nnk_image.base.image import Floats, Image, check_image, require_per_pixel
+from nnk_image.base.image import Floats, Image, Layout, check_image
 from nnk_image.base.parallel import one_blas_thread, progress_of_part, resolve_n_jobs
 from nnk_image.denoising.api import denoise, warn_of_other_units
 from nnk_image.denoising.methods import METHODS
@@ -132,7 +132,7 @@ def denoise_bands(
             f"a cube has at least 3 axes, one of them of its bands, not shape {np.shape(cube)}"
         )
     own = chosen.bytes_per_pixel(1, 8, np.ndim(cube) - 1)
-    require_per_pixel(cube, axis, lambda b, n: b * (cubes * n + 2) + own, "denoise_bands")
+    Layout.of(cube, axis).require(lambda b, n: b * (cubes * n + 2) + own, "denoise_bands")
     image = check_image(cube, axis, mask)
     image = without_defects(image) if sigma is None else image
     noise = None if sigma is None else _given(sigma, image)

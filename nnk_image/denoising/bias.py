@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from nnk_image.base.image import spatial_shape
+from nnk_image.base.image import Layout
 from nnk_image.denoising.residual import checked_pair
 from nnk_image.noise.clipping import Extremes
 
@@ -92,7 +92,7 @@ def correct_bias(
     >>> bool(abs((corrected - scene).mean()) < 0.2 * abs((denoised - scene).mean()))
     True
     """
-    spatial_shape(image, channel_axis, spacing is not None)
+    Layout.of(image, channel_axis, spacing is not None)  # refuses what may be a color image
     noisy, clean = checked_pair(image, denoised, channel_axis, mask)
     pixels = clean.pixels.astype(clean.dtype)
     remove_bias(noisy, pixels)

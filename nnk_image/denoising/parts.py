@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.checks import warn
-from nnk_image.base.image import Image, check_image
-from nnk_image.base.lazy import Layout, delayed, part_of, task
+from nnk_image.base.image import Image, Layout, check_image
+from nnk_image.base.lazy import delayed, part_of, task
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.base.reach import Slices, Tile, cut, largest_side
 from nnk_image.denoising.methods import METHODS

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nnk_image.base.geometry import as_blocks
-from nnk_image.base.image import Array, Bools, Floats, Image, check_image, spatial_shape
+from nnk_image.base.image import Array, Bools, Floats, Image, Layout, check_image
 from nnk_image.denoising.periodicity import periodicity_of
 from nnk_image.noise.blocks import constant_pixels, empty_pixels
 from nnk_image.noise.checks import root_mean_square
@@ -142,7 +142,7 @@ def check_residual(
     noisy, clean = checked_pair(image, denoised, channel_axis, mask)
     # With a last axis too short for blocks, it is probably a color image without channel_axis.
     has_blocks = noisy.shape[-1] >= _SIDE
-    spatial_shape(image, channel_axis, has_blocks, f"a last axis of at least {_SIDE} pixels")
+    Layout.of(image, channel_axis, has_blocks, f"a last axis of at least {_SIDE} pixels")
     noise = None if sigma is None else given_noise(sigma, noisy)
     return checked_residual(noisy, clean.pixels, noise)
 

@@ -20,12 +20,11 @@ from nnk_image.base.checks import check_number
 from nnk_image.base.geometry import Lines, strides_of
 from nnk_image.base.image import (
     Image,
+    Layout,
     check_image,
     check_spacing,
     data_range_of,
     feature_planes,
-    require_per_pixel,
-    spatial_shape,
 )
 from nnk_image.base.parallel import RowExecutor
 from nnk_image.graph.window import check_window, sides_of, stencil_on
@@ -67,14 +66,16 @@ class GraphSpec:
     ):
         # Cheap checks come first; memory is checked before anything is copied.
         self.kind, self.directed = kind, directed
-        shape = spatial_shape(image, channel_axis, spacing is not None)
+        layout = Layout.of(image, channel_axis, spacing is not None)
+        shape = layout.shape
         default = DEFAULT_WINDOW[len(shape)]
         self.window = check_window(default if window is None else window, len(shape))
         distances = check_spacing(spacing, len(shape))
         self.spacing = None if spacing is None else distances
         sides = zip(sides_of(self.window, len(shape)), shape, strict=True)
         n_offsets = math.prod(min(side, 2 * n - 1) for side, n in sides) - 1
-        _require_memory(image, channel_axis, n_offsets, kind)
+        if not isinstance(image, Image):
+            _require_memory(layout, n_offsets, kind)
         self.stencil = stencil_on(shape, self.window, distances)
         self.lines = Lines.of(shape, self.stencil.radii)
         self.sigma_d = check_number("sigma_d", sigma_d, "spatial width in pixels")
@@ -123,17 +124,15 @@ def _kernel_numbers(spec):
     return float(two_sigma2), float(mu)
 
 
-def _require_memory(image, channel_axis, n_offsets, kind):
+def _require_memory(layout, n_offsets, kind):
     """Raise MemoryError if even the smallest graph of an image of this shape does not fit."""
-    if isinstance(image, Image):
-        return
     neighbors = n_offsets if kind == "bilateral" else 4
 
     def bytes_of(itemsize, channels):
         """Bytes per pixel of feature planes, edge planes and CSR rows with the fewest neighbors."""
         return itemsize * channels + n_offsets / 8 + neighbors * (4 + itemsize)
 
-    require_per_pixel(image, channel_axis, bytes_of, f"the {kind} graph")
+    layout.require(bytes_of, f"the {kind} graph")
 
 
 def choose_edges(spec, executor):

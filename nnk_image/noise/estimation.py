@@ -12,14 +12,7 @@ from scipy.ndimage import minimum_filter
 
 from nnk_image.base.channels import channel_keys, channel_sources
 from nnk_image.base.checks import check_choice
-from nnk_image.base.image import (
-    Bools,
-    Floats,
-    Image,
-    check_image,
-    require_per_pixel,
-    spatial_shape,
-)
+from nnk_image.base.image import Bools, Floats, Image, Layout, check_image
 from nnk_image.base.parallel import one_blas_thread
 from nnk_image.noise.blocks import SIDE, Planes, constant_pixels, is_drawing
 from nnk_image.noise.clipping import clipped_pixels, few_values
@@ -120,10 +113,8 @@ def estimate_noise(
     >>> 0.3 < down < 0.7 and 0.3 < right < 0.7
     True
     """
-    require_per_pixel(
-        image, channel_axis, lambda itemsize, channels: 3 * itemsize * channels, "estimate_noise"
-    )
-    spatial_shape(image, channel_axis, spacing is not None)
+    layout = Layout.of(image, channel_axis, spacing is not None)
+    layout.require(lambda itemsize, channels: 3 * itemsize * channels, "estimate_noise")
     kind = None if kind is None else check_choice("kind", kind, KINDS)
     if uneven and kind not in (None, "white", "rician"):
         raise ValueError(f"uneven=True is for kind='white' or 'rician', not {kind!r}")

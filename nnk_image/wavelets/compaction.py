@@ -12,7 +12,7 @@ from scipy.fft import dctn
 
 from nnk_image.base.checks import check_count
 from nnk_image.base.geometry import as_blocks
-from nnk_image.base.image import Array, Image, check_image, require_per_pixel, spatial_shape
+from nnk_image.base.image import Array, Image, Layout, check_image
 from nnk_image.graph.build import bilateral_graph, image_graph
 from nnk_image.graph.pixel_graph import ImageGraph
 from nnk_image.spectral.block_gft import BLOCK_SIZES, block_gft
@@ -186,14 +186,12 @@ def energy_compaction(
         block_size = check_count("block_size", block_size, *BLOCK_SIZES)
     if graphs is not None and sigma_f is not None:
         raise ValueError("sigma_f is of the default graphs: leave it out where graphs are given")
-    require_per_pixel(
-        image, channel_axis, lambda itemsize, channels: 25 * itemsize, "energy_compaction"
-    )
     graphed = "graphs=image_graph(image, spacing=1)"
-    shape = spatial_shape(image, channel_axis, graphs is not None, graphed)
+    layout = Layout.of(image, channel_axis, graphs is not None, graphed)
+    layout.require(lambda itemsize, _: 25 * itemsize, "energy_compaction")
     if isinstance(graphs, ImageGraph):
         graphs = {graphs.kind: graphs}
-    valid = None if graphs is None else _check_graphs(graphs, shape)
+    valid = None if graphs is None else _check_graphs(graphs, layout.shape)
     signal = _mean_removed(check_image(image, channel_axis, valid))
     if graphs is None:
         build: dict[str, Any] = {"sigma_f": sigma_f, "channel_axis": channel_axis, "n_jobs": n_jobs}
