@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import IO, Any
 
@@ -23,14 +23,14 @@ MICROMETERS: Mapping[str | None, float]
 MICROMETERS = {"nm": 1e-3, "um": 1.0, "mm": 1e3, "cm": 1e4, "m": 1e6, "inch": 25400.0}
 """Micrometers in each unit of length that can be converted."""
 
-SECONDS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "msec": 1e-3, "usec": 1e-6, "min": 60.0, "h": 3600.0}
-"""Seconds in each unit of time that can be converted."""
+_SECONDS: Mapping[str | None, float]
+_SECONDS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "msec": 1e-3, "usec": 1e-6, "min": 60.0, "h": 3600.0}
 
 _UNIT_NAMES: Mapping[str, str | None]
 _UNIT_NAMES = {
     **dict.fromkeys(("µm", "μm", "\\u00B5m", "micron", "microns", "micrometer"), "um"),
     **{"nanometer": "nm", "millimeter": "mm", "centimeter": "cm", "meter": "m", "in": "inch"},
-    "reference frame": None,  # in OME: a unit that is not known
+    **dict.fromkeys(("unknown", "reference frame")),  # in NIfTI; in OME
 }
 
 EXIF_PREFIX = b"Exif\0\0"
@@ -214,6 +214,17 @@ def samples_of(array: Pixels, metadata: Metadata) -> Pixels:
     return np.concatenate([np.atleast_3d(array), alpha[..., None]], axis=2)
 
 
+def in_order(array: Pixels, metadata: Metadata, order: str, kind: str) -> tuple[Pixels, Metadata]:
+    """Return an array with its axes in the order of a format, and their metadata."""
+    axes = metadata.axes
+    if not {*axes} <= {*order} or len({*axes}) < len(axes):
+        raise FormatError(f"{kind} cannot hold axes {axes}, only some of {order}; write .npy")
+    places = sorted(range(len(axes)), key=lambda at: order.index(axes[at]))
+    spacing = tuple(metadata.spacing[at] for at in places)
+    metadata = replace(metadata, axes="".join(axes[at] for at in places), spacing=spacing)
+    return array.transpose(*places, *range(len(places), array.ndim)), metadata
+
+
 def to_samples(values: Pixels, dtype: npt.DTypeLike) -> Pixels:
     """Convert to the type of a file; round and clip if that is of integers."""
     dtype = np.dtype(dtype)
@@ -247,13 +258,19 @@ def plausible_dpi(dpi: Any) -> tuple[float, float] | None:
 
 
 def common_unit(lengths: dict[str, tuple[float, str | None]]) -> Lengths:
-    """Return the length of each axis in one unit, and the unit; unknown lengths are left out."""
+    """Return the length of each axis in one unit, and the unit; unknown lengths are left out.
+
+    The interval along T, if given, is returned in seconds.
+    """
+    interval, time = lengths.get("T", (0.0, None))
+    seconds = interval * _SECONDS.get(time, 0.0)
     named = {
         axis: (abs(length), _UNIT_NAMES.get(unit or "", unit))
         for axis, (length, unit) in lengths.items()
-        if is_length(abs(length))
+        if axis != "T" and is_length(abs(length))
     }
     units = {unit for _, unit in named.values()} or {None}
     scales = dict.fromkeys(units, 1.0) if len(units) == 1 else MICROMETERS
     known = {axis: n * scales[unit] for axis, (n, unit) in named.items() if unit in scales}
+    known |= {"T": seconds} if is_length(seconds) else {}
     return known, units.pop() if len(units) == 1 else "um"

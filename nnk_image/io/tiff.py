@@ -243,27 +243,25 @@ def axes_of(series: Any, given: str | None = None) -> tuple[str, bool]:
 
 def lengths_of(file: tifffile.TiffFile, page: Any) -> Lengths:
     """Return the spacing along the axes for which the file states it, and its unit."""
-    lengths: dict[str, float] = {}
-    unit = None
     with suppress(ValueError, TypeError, KeyError, IndexError, AttributeError):
         if file.is_ome:
-            lengths, unit = _ome_lengths(file)
-        elif file.is_imagej:
-            lengths, unit = _imagej_lengths(file, page)
-    return {axis: length for axis, length in lengths.items() if meta.is_length(length)}, unit
+            return meta.common_unit(_ome_lengths(file))
+        if file.is_imagej:
+            return meta.common_unit(_imagej_lengths(file, page))
+    return {}, None
 
 
-def _ome_lengths(file: tifffile.TiffFile) -> Lengths:
+def _ome_lengths(file: tifffile.TiffFile) -> dict[str, tuple[float, str | None]]:
     about: Any = ElementTree.fromstring(file.ome_metadata or "").find(_OME_PIXELS)
-    keys = {axis: f"PhysicalSize{axis}" for axis in "ZYX"}
-    sizes = {a: (float(about.get(k, 0)), about.get(f"{k}Unit", "µm")) for a, k in keys.items()}
-    lengths, unit = meta.common_unit(sizes)
-    second = meta.SECONDS.get(about.get("TimeIncrementUnit", "s"), 0.0)
-    lengths["T"] = second * float(about.get("TimeIncrement", 0))
-    return lengths, unit
+    names = {axis: (f"PhysicalSize{axis}", "µm") for axis in "ZYX"}
+    names["T"] = "TimeIncrement", "s"
+    return {
+        axis: (float(about.get(name, 0)), about.get(f"{name}Unit", unit))
+        for axis, (name, unit) in names.items()
+    }
 
 
-def _imagej_lengths(file: tifffile.TiffFile, page: Any) -> Lengths:
+def _imagej_lengths(file: tifffile.TiffFile, page: Any) -> dict[str, tuple[float, str | None]]:
     about = file.imagej_metadata or {}
     unit, sizes = about.get("unit"), {}
     if unit not in (None, "pixel", "pixels") or "spacing" in about:
@@ -271,10 +269,8 @@ def _imagej_lengths(file: tifffile.TiffFile, page: Any) -> Lengths:
             top, bottom = _resolution(page, axis)
             sizes[axis] = bottom / top if top else 0.0, about.get(other, unit)
         sizes["Z"] = float(about.get("spacing", 1)), about.get("zunit", unit)  # ImageJ omits 1
-    lengths, unit = meta.common_unit(sizes)
-    second = meta.SECONDS.get(about.get("tunit", "sec"), 0.0)
-    lengths["T"] = second * float(about.get("finterval", 0))
-    return lengths, unit
+    sizes["T"] = float(about.get("finterval", 0)), about.get("tunit", "sec")
+    return sizes
 
 
 def _resolution(page: Any, axis: str) -> tuple[int, int]:
@@ -383,15 +379,8 @@ def writer(array: Pixels, metadata: Metadata, _: str, extension: str) -> Save:
 
 def _in_order(samples: Pixels, metadata: Metadata) -> tuple[Pixels, Metadata]:
     """Return samples with the axes in the order of TIFF, and their metadata."""
-    axes = metadata.axes
-    if not {*axes} <= {*_ORDER} or len({*axes}) < len(axes):
-        raise FormatError(f"TIFF cannot hold axes {axes}, only some of {_ORDER}; write .npy")
-    if not metadata.is_picture:
-        order = sorted(range(len(axes)), key=lambda at: _ORDER.index(axes[at]))
-        axes, spacing = "".join(axes[at] for at in order), [metadata.spacing[at] for at in order]
-        samples = samples.transpose(*order, *range(len(order), samples.ndim))
-        metadata = replace(metadata, axes=axes, spacing=tuple(spacing))
-    length = samples.shape[-1]
+    samples, metadata = meta.in_order(samples, metadata, _ORDER, "TIFF")
+    axes, length = metadata.axes, samples.shape[-1]
     # A fourth color is transparency, which `read` refuses in stacks.
     if axes[-1] == "S" and length not in ((3, 4) if axes == "YXS" else (3,)):
         raise FormatError(

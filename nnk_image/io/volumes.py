@@ -2,6 +2,7 @@
 
 import gzip
 import logging
+from dataclasses import replace
 from typing import IO, Any
 
 import numpy as np
@@ -10,8 +11,7 @@ from nnk_image.base.extras import requires_extra
 from nnk_image.io import metadata as meta
 from nnk_image.io.metadata import FormatError, Metadata, Pixels, Save
 
-_AXES = "XYZTC"  # order of axes in a NIfTI file
-_UNITS = {"mm": "mm", "micron": "um", "meter": "m"}
+_AXES = "CTZYX"  # of a NIfTI file, whose first axis is x: the last one of the array
 _LONGEST = 2**15 - 1  # longest axis that NIfTI-1 can hold
 _SILENT = logging.NullHandler()
 
@@ -68,7 +68,7 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
     if axes is not None:
         named = meta.checked_axes(axes, shape)
     elif 2 <= len(shape) <= len(_AXES):
-        named = _AXES[: len(shape)][::-1]
+        named = _AXES[-len(shape) :]
     else:
         raise FormatError(f"has {len(shape)} axes; 2 to 5 are known: x, y, z, time, channels")
     meta.check_size(shape, dtype, limit)
@@ -86,12 +86,11 @@ def read_nifti(stream: IO[bytes], limit: int | None, axes: str | None) -> tuple[
 
 def _spacing(header: Any, axes: str) -> tuple[tuple[float | None, ...], str | None]:
     length, time = header.get_xyzt_units()
-    factors = {"T": meta.SECONDS.get(time, 0.0), **dict.fromkeys("ZYX", 1.0)}  # 0: unknown unit
-    spacing: list[float | None] = []
-    for axis, zoom in zip(axes, header.get_zooms()[::-1], strict=True):
-        factor = factors.get(axis, 0.0)  # str() of the float32: 0.9, not 0.8999999
-        spacing.append(factor * float(str(zoom)) if factor and 0 < zoom < np.inf else None)
-    return tuple(spacing), _UNITS.get(length)
+    pairs = zip(axes, header.get_zooms()[::-1], strict=True)
+    # str() of the float32: 0.9, not 0.8999999
+    zooms = {a: (float(str(n)), time if a == "T" else length) for a, n in pairs if a in "TZYX"}
+    lengths, unit = meta.common_unit(zooms)
+    return tuple(map(lengths.get, axes)), unit
 
 
 def nifti_writer(array: Pixels, metadata: Metadata, kind: str, extension: str) -> Save:
@@ -136,12 +135,10 @@ def _with_header(array: Pixels, metadata: Metadata) -> tuple[Pixels, Any]:
         shape, header = metadata.original
         if shape == array.shape:
             return array, header.copy()
-    axes = metadata.axes.replace("S", "C")
-    if not {*axes} <= {*_AXES} or len({*axes}) < len(axes):
-        raise FormatError(f"NIfTI cannot hold axes {metadata.axes}; write .tif or .npy")
-    wanted = _AXES[: 1 + max(map(_AXES.index, axes))][::-1]
-    array = array.transpose([axes.index(axis) for axis in wanted if axis in axes])
-    missing = [place for place, axis in enumerate(wanted) if axis not in axes]
+    metadata = replace(metadata, axes=metadata.axes.replace("S", "C"))
+    array, metadata = meta.in_order(array, metadata, _AXES, "NIfTI")
+    wanted = _AXES[_AXES.index(metadata.axes[0]) :]
+    missing = [place for place, axis in enumerate(wanted) if axis not in metadata.axes]
     array = np.expand_dims(array, missing)
     return array, _new_header(array, metadata.spacing_of, metadata.unit)
 
@@ -155,7 +152,7 @@ def _new_header(array: Pixels, lengths: dict[str, float], unit: str | None) -> A
         axis: length * (scale / 1000 if scale and axis in "XYZ" else 1)
         for axis, length in lengths.items()
     }
-    header.set_zooms([lengths.get(axis, 1.0) for axis in _AXES[: array.ndim]])
+    header.set_zooms([lengths.get(axis, 1.0) for axis in _AXES[::-1][: array.ndim]])
     time = "sec" if "T" in lengths else "unknown"
     header.set_xyzt_units("unknown" if scale is None else "mm", time)
     return header
