@@ -72,8 +72,8 @@ def read(
         Needed for five unnamed axes or more, and if the first or last of them has length 3 or 4, as
         it may be that of colors; not for pictures such as PNG or JPEG.
     max_pixels : int, optional
-        Refuse larger arrays before decoding them. Default: about 89 million pixels for a picture
-        (``PIL.Image.MAX_IMAGE_PIXELS``), the free memory for anything else.
+        Refuse larger arrays before decoding them. Default: about 179 million pixels for a picture
+        (twice ``PIL.Image.MAX_IMAGE_PIXELS``), the free memory for anything else.
 
     Returns
     -------

@@ -52,8 +52,7 @@ def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metad
             raise FormatError(f"the installed Pillow does not read {kind}; install a newer one")
         # Not Image.open, whose limit is global: here `check_size` decides.
         image: Any = Image.OPEN[kind][0](stream, "")
-        limit = Image.MAX_IMAGE_PIXELS if limit is None else limit
-        meta.check_size((image.height, image.width), np.uint8, limit)
+        meta.check_size((image.height, image.width), np.uint8, most_pixels(limit))
         frames = getattr(image, "n_frames", 1)
         if frames > 1 and kind not in ("JPEG", "TIFF"):  # these hold previews
             text = f"of the {frames} frames of a {kind} file only the first is read"
@@ -79,6 +78,13 @@ def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metad
         exif=exif,
         xmp=xmp.encode() if isinstance(xmp, str) else xmp or None,
     )
+
+
+def most_pixels(limit: int | None) -> int | None:
+    """Return the most pixels of a picture: the limit, if given, else that of Pillow's `open`."""
+    if limit is None and Image.MAX_IMAGE_PIXELS:
+        return 2 * Image.MAX_IMAGE_PIXELS  # it warns from half as many on
+    return limit
 
 
 def _samples(stream: IO[bytes], image: Any, kind: str) -> Pixels:

@@ -159,7 +159,7 @@ def _array(
     is_picture = given is None and series.axes in ("YX", "YXS", "SYX")
     _check_page(page, is_picture)
     shape = page.shape[:2] if series.axes == "YXS" and is_picture else series.shape
-    limit = Image.MAX_IMAGE_PIXELS if is_picture and limit is None else limit
+    limit = pictures.most_pixels(limit) if is_picture else limit
     meta.check_size(shape, series.dtype, limit)
     array = meta.native(series.asarray())
     options = _options(file, page, series)
