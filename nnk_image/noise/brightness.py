@@ -79,7 +79,7 @@ class Line:
 def nonnegative_fit(columns, values):
     """Return the two least-squares coefficients of (n, 2) `columns`; none of all is negative.
 
-    `scipy.optimize.nnls` fails for some input, or is inaccurate, in versions 1.12 to 1.14.
+    `scipy.optimize.nnls` is slower, and fails for some input in versions such as 1.13.
     """
     (a, b), (_, c) = columns.T @ columns
     x, y = columns.T @ values
