@@ -155,6 +155,12 @@ class NoiseModel:
         level = 0.0 if relative is None else root_mean_square(relative)
         sigma = level if self.sigma is None else self.sigma
         checked["sigma"] = per_channel("sigma", sigma, "standard deviation of the noise")
+        numbers = [len(checked[name]) for name in PER_CHANNEL]
+        if len({*numbers} - {1}) > 1:
+            raise ValueError(
+                "sigma, gain and offset have {}, {} and {} values: give one number, or one per "
+                "channel".format(*numbers)
+            )
         if self.curve is not None and abs(level - 1) > 1e-12:  # a stored curve stays as it is
             checked["curve"][1] /= level
         for name, value in checked.items():

@@ -103,6 +103,7 @@ def test_psd_and_autocovariance_agree():
     [
         (lambda: NoiseModel(-1), "sigma=-1 must be"),
         (lambda: NoiseModel(gain=-0.5), "gain=-0.5 must be"),
+        (lambda: NoiseModel([1, 2], gain=[1, 2, 3]), "have 2, 3 and 1 values"),
         (lambda: NoiseModel.from_psd(-np.ones((5, 5))), "psd .* nowhere negative, .* is -1"),
         (lambda: NoiseModel.from_psd(np.fft.fftshift(np.eye(1, 9))), "psd differs .*ifftshift"),
         (lambda: NoiseModel.from_psd(np.tile(np.arange(9, 0, -1), (9, 1))), "psd .* of rfft2"),
