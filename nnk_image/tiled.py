@@ -67,7 +67,7 @@ def denoise_tiles(
         As for `denoise`, but without per-pixel levels and without row and column noise. Default:
         estimated from 16 squares of 512 x 512 pixels, in volumes of five slices each.
     method, channel_axis, spacing, strength
-        As for `denoise`. For a TIFF file the channel axis is read from the file, the spacing not.
+        As for `denoise`. The channel axis of a TIFF file is read from it, but not the spacing.
     max_memory : int or str
         Largest memory in bytes for all tiles in progress, such as 2**30 or '4GiB'; default 1 GiB.
     n_jobs : int, optional

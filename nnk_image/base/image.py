@@ -174,8 +174,9 @@ def check_image(image: Any, channel_axis: int | None = None, mask: Any = None) -
     """
     if isinstance(image, Image):
         return image
-    layout = Layout.of(image, channel_axis)
+    _refuse_other_objects(image)
     pixels = np.ma.getdata(image) if isinstance(image, np.ma.MaskedArray) else np.asarray(image)
+    layout = Layout.of(pixels, channel_axis)
     pixels = np.require(pixels, requirements=["ALIGNED"])  # in any layout
     pixels = pixels[..., None] if layout.axis is None else np.moveaxis(pixels, layout.axis, -1)
     if pixels.dtype.kind == "f" and pixels.dtype.newbyteorder("=") != layout.dtype:

@@ -99,7 +99,7 @@ def largest_side(
         if smaller < step:
             least, given = math.ceil(pixels() * bytes_per_pixel / 2**20), max_bytes / 2**20
             raise MemoryError(
-                f"max_memory is too small: a tile needs {least} MiB, but has {given:.3g} MiB"
+                f"max_memory is too small: a tile needs {least} MiB, but has {given:.5g} MiB"
             )
         side[axis] = smaller // step * step
     return tuple(side)

@@ -149,7 +149,7 @@ def level_text(noise: nnk_image.NoiseModel, low: float, high: float) -> str:
     """
     level, extent = typical_level(noise, low, high), high - low
     text = f"noise {np.format_float_positional(level, 2, fractional=False, trim='-')}"
-    digits = ".0f" if extent >= 100 else ".3g"
+    digits = ".0f" if 100 <= extent < 1e6 else ".3g"
     text += f" of {extent:{digits}} ({100 * level / extent:.1f} %)" if extent else ""
     text += ", Rician" * bool(noise.rician)
     shared = {"rows": noise.rows, "columns": noise.columns}

@@ -135,7 +135,8 @@ def _with_header(array: Pixels, metadata: Metadata) -> tuple[Pixels, Any]:
         shape, header = metadata.original
         if shape == array.shape:
             return array, header.copy()
-    metadata = replace(metadata, axes=metadata.axes.replace("S", "C"))
+    if not {"C", "S"} <= {*metadata.axes}:
+        metadata = replace(metadata, axes=metadata.axes.replace("S", "C"))
     array, metadata = meta.in_order(array, metadata, _AXES, "NIfTI")
     wanted = _AXES[_AXES.index(metadata.axes[0]) :]
     missing = [place for place, axis in enumerate(wanted) if axis not in metadata.axes]

@@ -77,7 +77,7 @@ class Line:
 
 
 def nonnegative_fit(columns, values):
-    """Return the two least-squares coefficients of (n, 2) `columns`; none of all is negative.
+    """Return the least-squares coefficients of two `columns`, (n, 2), neither of them negative.
 
     `scipy.optimize.nnls` is slower, and fails for some input in versions such as 1.13.
     """
@@ -89,6 +89,7 @@ def nonnegative_fit(columns, values):
         return found / determinant
     squares = np.array([a, c])  # else one of them is 0: that of the column that explains less
     alone = np.divide([x, y], squares, out=np.zeros(2), where=squares > 0)
+    alone = np.maximum(alone, 0)
     alone[np.argmin(alone * (x, y))] = 0
     return alone
 

@@ -356,7 +356,7 @@ class NoiseModel:
         try:
             values = json.loads(text)
         except ValueError as error:
-            raise ValueError(f"{text[:40]!r} is not a text in JSON ({error})") from None
+            raise ValueError(f"{text[:40]!r} is not JSON ({error})") from None
         if not isinstance(values, dict) or values.pop("noise_model", None) != _VERSION:
             raise ValueError(
                 f"the text is JSON, but not a noise model of format {_VERSION}, as from to_json(): "

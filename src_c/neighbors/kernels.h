@@ -8,9 +8,9 @@
 
 /* Contents of the rows of candidates, and which candidates count as the most similar.
  *   CENTERED  a_j = x_j - x_q; the nearest ones
- *   PLAIN    x_j; those with the largest product with the query, or the largest `rank`
- *   GIVEN    no rows: `points` is the matrix K, and row q of `queries` holds K_qj; those with the
- *            largest K_qj */
+ *   PLAIN     x_j; those with the largest product with the query, or the largest `rank`
+ *   GIVEN     no rows: `points` is the matrix K, and row q of `queries` holds K_qj; those with the
+ *             largest K_qj */
 enum { CENTERED, PLAIN, GIVEN };
 
 /* A kernel.

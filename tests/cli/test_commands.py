@@ -166,6 +166,16 @@ def test_one_bad_image_does_not_stop_the_others(run, photo, tmp_path, monkeypatc
         assert names_in(tmp_path / "out") == ["photo.png"]
 
 
+def test_the_report_of_a_single_image_that_fails_has_the_error(run, tmp_path):
+    broken, report = tmp_path / "broken.png", tmp_path / "report.json"
+    broken.write_bytes(b"not an image")
+    status, _, err = run("denoise", broken, tmp_path / "out.png", "--json", report)
+    assert status == 1
+    (image,) = json.loads(report.read_text())["images"]
+    assert image["input"] == str(broken)
+    assert err.strip() == f"nnk-image: {image['error']}"
+
+
 # --- compaction --------------------------------------------------------------------------
 
 

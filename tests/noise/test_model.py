@@ -123,7 +123,7 @@ def test_psd_and_autocovariance_agree():
         (lambda: NoiseModel(columns=-1), "columns=-1 must be"),
         (lambda: NoiseModel(curve=[[2, 1], [3, 3]]), "intensities that rise"),
         (lambda: NoiseModel.from_json("{1"), "Expecting property name"),
-        (lambda: NoiseModel.from_json("a.json"), "'a.json' is not a text in JSON"),
+        (lambda: NoiseModel.from_json("a.json"), "'a.json' is not JSON"),
         (lambda: NoiseModel.from_json("{}"), "not a noise model of format 2"),
         (lambda: NoiseModel.from_json('{"noise_model": 1}'), "not a noise model of format 2"),
         (lambda: NoiseModel.from_json('{"noise_model": 2, "sigmas": 3}'), "unknown entries"),
