@@ -127,7 +127,8 @@ def _row_differences(channels, valid):
     medians = np.zeros((n, height - 1))
     if not known.any():
         return medians, known, np.zeros(n)
-    steps, used = steps[:, known], used[known]
+    if not known.all():  # a copy takes half as long as the medians
+        steps, used = steps[:, known], used[known]
     middles = _medians(steps, used)
     medians[:, known] = middles
     some = slice(None, None, 1 + len(middles[0]) * width // _SPREAD_PIXELS)
