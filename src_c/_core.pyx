@@ -559,24 +559,22 @@ def match(Patches patches, const real[::1] image, int64_t g0, int64_t g1):
     check(status)
 
 
-def patch_pass(Patches patches, bint across_members, double a, double b, double tau, double limit, covariance,
-               const real[:, ::1] y, const real[:, ::1] z, const real[:, ::1] x,
-               real[:, ::1] sum_x, real[:, ::1] sum_z, real[::1] weights, corner, shape,
-               int64_t g0, int64_t g1):
+def patch_pass(Patches patches, bint across_members, double a, double b, double limit, covariance, removed,
+               const real[:, ::1] z, const real[:, ::1] x, real[:, ::1] sums, real[::1] weights,
+               corner, shape, int64_t g0, int64_t g1):
     """Filter the groups of grid lines [g0, g1), and add the results to the sums (nnk_patch_pass).
 
-    The sums are those of the box of the image that begins at pixel `corner` and has this `shape`;
-    if `sum_z` is empty, it is not computed. `covariance` is contiguous and of the dtype of the
-    images, or None.
+    The sums are those of the box of the image that begins at pixel `corner` and has this `shape`.
+    `covariance` and `removed` are contiguous and of the dtype of the images, or None.
     """
     cdef int status
     cdef nnk_patch_pass step
     step.across_members = across_members
-    step.channels, step.a, step.b, step.tau, step.limit = y.shape[0], a, b, tau, limit
-    step.y, step.z, step.x = &y[0, 0], &z[0, 0], &x[0, 0]
+    step.channels, step.a, step.b, step.limit = z.shape[0], a, b, limit
     step.covariance = address(covariance) if covariance is not None else NULL
-    step.sum_x, step.weights, step.box = &sum_x[0, 0], &weights[0], box_of(corner, shape)
-    step.sum_z = &sum_z[0, 0] if sum_z.shape[0] else NULL
+    step.removed = address(removed) if removed is not None else NULL
+    step.z, step.x = &z[0, 0], &x[0, 0]
+    step.sums, step.weights, step.box = &sums[0, 0], &weights[0], box_of(corner, shape)
     with nogil:
         if real is float:
             status = kernels.patch_pass_f32(&patches.c, &step, &patches.members[0, 0, 0],

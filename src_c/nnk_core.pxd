@@ -85,13 +85,12 @@ cdef extern from "nnk_core.h" nogil:
 
     ctypedef struct nnk_patch_pass:
         int32_t channels, across_members
-        double a, b, tau, limit
-        const void *y
+        double a, b, limit
+        const void *removed
         const void *z
         const void *x
         const void *covariance
-        void *sum_x
-        void *sum_z
+        void *sums
         void *weights
         nnk_box box
 

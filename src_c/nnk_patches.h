@@ -62,26 +62,23 @@ typedef struct {
  * noise that is left.
  *
  *   across_members   1 for the second kind of filter, else 0
- *   y, z, x          T [channels][shape of the image]: noisy image, working image, pilot.  In the
- *                    first pass z is the same pointer as y, which means that all noise is left
+ *   removed, z, x    T [channels][shape of the image]: the noisy image less the working image, the
+ *                    working image, and the pilot.  `removed` is NULL if all noise is left
  *   covariance       T [n][row], or NULL if noise is white: covariance of the n pixels of a patch,
  *                    the mean of the channels', in units of sigma^2.  Rows are padded with zeros to
  *                    whole SIMD blocks
- *   tau              noise level of the next working image, relative to sigma.  The level in z is
- *                    assumed to be at least tau, and at least 0.01
  *   limit            the trace of N is limited to this multiple of the trace of G
  *   box              a box of the image that holds all members of the groups
- *   sum_x, sum_z     T [channels][shape of the box]: weighted sums of the results, and of the next
- *                    working image; sum_z may be NULL
+ *   sums             T [channels][shape of the box]: weighted sums of the results
  *   weights          T [shape of the box]: for each pixel, the sum of the weights of the patches
  *                    that begin there
- * The caller sets the three sums to zero before the first groups.
+ * The caller sets `sums` and `weights` to zero before the first groups.
  */
 typedef struct {
     int32_t channels, across_members;
-    double a, b, tau, limit;
-    const void *y, *z, *x, *covariance;
-    void *sum_x, *sum_z, *weights;
+    double a, b, limit;
+    const void *removed, *z, *x, *covariance;
+    void *sums, *weights;
     nnk_box box;
 } nnk_patch_pass;
 

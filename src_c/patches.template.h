@@ -73,12 +73,12 @@ static T CAT(sum_of_lanes, S)(CAT(block, S) v)
     return sum;
 }
 
-/* Return the standard deviation of y - z over a group: the level of the noise already removed. */
-static double CAT(removed_noise, S)(const T *y, const T *z, const CAT(workspace, S) *w)
+/* Return the standard deviation of the k patches in the rows of a matrix. */
+static double CAT(deviation, S)(const T *matrix, const CAT(workspace, S) *w)
 {
-    CAT(block, S) sums = {0}, squares = {0}; /* the padding, 0 in y and z, adds nothing */
+    CAT(block, S) sums = {0}, squares = {0}; /* the padding of rows, 0, adds nothing */
     for (int64_t i = 0; i < (int64_t)w->k * w->row; i += CAT(BLOCK, S)) {
-        const CAT(block, S) d = CAT(load_block, S)(y + i) - CAT(load_block, S)(z + i);
+        const CAT(block, S) d = CAT(load_block, S)(matrix + i);
         sums += d;
         squares += d * d;
     }
@@ -166,22 +166,20 @@ static double CAT(group_variance, S)(const nnk_patches *p, const int32_t *member
     return sum / w->k;
 }
 
-/* Return the level of the noise left in the working image z, relative to that of y: at least tau
- * and 0.01. */
+/* Return the level of the noise left in the working image, relative to that of the noisy one: at
+ * least 0.01. */
 static double CAT(noise_left, S)(const nnk_patches *p, const nnk_patch_pass *pass, const int32_t *members,
                                  double variance, CAT(workspace, S) *w)
 {
-    if (pass->y == pass->z)
+    if (!pass->removed)
         return 1;
     double removed = 0;
     for (int32_t c = 0; c < pass->channels; c++) {
-        CAT(gather, S)(p, (const T *)pass->y + c * pixels_of(p->shape), members, w, w->other);
-        CAT(gather, S)(p, (const T *)pass->z + c * pixels_of(p->shape), members, w, w->value);
-        removed += CAT(removed_noise, S)(w->other, w->value, w);
+        CAT(gather, S)(p, (const T *)pass->removed + c * pixels_of(p->shape), members, w, w->value);
+        removed += CAT(deviation, S)(w->value, w);
     }
     const double left = 1 - removed / pass->channels / sqrt(variance);
-    const double least = pass->tau > 0.01 ? pass->tau : 0.01;
-    return left > least ? left : least;
+    return left > 0.01 ? left : 0.01;
 }
 
 /* Groups whose matrices are inverted together, one in each lane of a block. */
@@ -189,19 +187,19 @@ typedef struct {
     int32_t n;
     int64_t number[CAT(BLOCK, S)]; /* on the grid */
     const int32_t *members[CAT(BLOCK, S)];
-    double variance[CAT(BLOCK, S)], left[CAT(BLOCK, S)];
+    double variance[CAT(BLOCK, S)];
     T factor[CAT(BLOCK, S)]; /* b s if N is s times the covariance, or b c if N = c I */
 } CAT(batch, S);
 
 /* Write G + a N of a group to its lane of w->inverses, on and above the diagonal, and fill in the
- * group's variance, left and factor. */
+ * group's variance and factor. */
 static void CAT(begin_filter, S)(const nnk_patches *p, const nnk_patch_pass *pass, CAT(workspace, S) *w,
                                  CAT(batch, S) *b, int lane)
 {
     const int32_t *members = b->members[lane], n = w->n, row = w->row;
     const T *covariance = pass->covariance;
     const double variance = b->variance[lane] = CAT(group_variance, S)(p, members, w);
-    const double left = b->left[lane] = CAT(noise_left, S)(p, pass, members, variance, w);
+    const double left = CAT(noise_left, S)(p, pass, members, variance, w);
     for (int32_t c = 0; c < pass->channels; c++) {
         T *pilot = w->pilot + (int64_t)c * w->k * row;
         CAT(gather, S)(p, (const T *)pass->x + c * pixels_of(p->shape), members, w, pilot);
@@ -286,7 +284,6 @@ static void CAT(apply_filter, S)(const nnk_patches *p, const nnk_patch_pass *pas
 {
     const int64_t plane = pixels_of(p->shape), sums_plane = pixels_of(pass->box.shape);
     const int32_t *members = b->members[lane], k = w->k, row = w->row;
-    const T kept = (T)(pass->tau / b->left[lane]);
     CAT(take_inverse, S)(w, lane);
     if (!pass->across_members)
         CAT(pixel_filter, S)(pass, w, b->factor[lane]);
@@ -301,15 +298,7 @@ static void CAT(apply_filter, S)(const nnk_patches *p, const nnk_patch_pass *pas
             w->weight[m] /= (T)b->variance[lane];
             ((T *)pass->weights)[w->in_sums[m]] += w->weight[m];
         }
-        CAT(scatter, S)(p, w, (T *)pass->sum_x + c * sums_plane);
-        if (!pass->sum_z)
-            continue;
-        for (int32_t m = 0; m < k; m++)
-            for (int32_t j = 0; j < row; j++) {
-                T *at = w->result + m * row + j;
-                *at = (1 - kept) * *at + kept * (w->value[m * row + j] + w->mean[j]);
-            }
-        CAT(scatter, S)(p, w, (T *)pass->sum_z + c * sums_plane);
+        CAT(scatter, S)(p, w, (T *)pass->sums + c * sums_plane);
     }
 }
 

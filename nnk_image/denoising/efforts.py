@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 
-COLOR_NOISE_LEFT = (0.3, 0.0)  # in the colors' working image after each pass, relative to sigma
+COLOR_NOISE_LEFT = (1.0, 0.3, 0.0)  # see `Effort.noise_left`
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ class Effort:
     searches: tuple[Grouping, ...]
     """Later ones, each on the result so far; colors at full size use the last."""
     noise_left: tuple[tuple[float, ...], ...]
-    """In the working image after each pass of each search, relative to sigma; the last is 0."""
+    """In the working image before the first pass of each search and after each pass, relative to
+    sigma: from 1 in the noisy image to 0."""
     coarse_colors: Grouping  # of the colors at half size and below
     polished: bool = False
     """Smooth the luminance of images on its NNK graph even if the noise is white."""
@@ -55,14 +56,14 @@ _IMAGES = {
     "fast": Effort(
         first=Grouping(5, 64, 7, 5),
         searches=(Grouping(5, 40, 18, 5),),
-        noise_left=((0.5, 0.25, 0.0),),
+        noise_left=((1.0, 0.5, 0.25, 0.0),),
         coarse_colors=Grouping(5, 64, 18, 5),
         polished=True,
     ),
     "best": Effort(
         first=Grouping(5, 64, 7, 4),
         searches=(Grouping(5, 40, 24, 4), Grouping(7, 64, 24, 4)),
-        noise_left=((0.65, 0.35), (0.1, 0.0)),
+        noise_left=((1.0, 0.65, 0.35), (0.35, 0.1, 0.0)),
         coarse_colors=Grouping(5, 64, 24, 4),
     ),
 }
@@ -71,7 +72,7 @@ _VOLUMES = {
     "fast": Effort(
         first=Grouping(4, 128, 5, 4),
         searches=(Grouping(4, 56, 7, 4),) * 2,
-        noise_left=((0.65, 0.35), (0.2, 0.1, 0.0)),
+        noise_left=((1.0, 0.65, 0.35), (0.35, 0.2, 0.1, 0.0)),
         coarse_colors=Grouping(4, 48, 3, 4),
     ),
 }
@@ -101,7 +102,7 @@ def effort(name, axes, channels):
     if name == "fast" and axes == 2 and channels > 1:
         # An average of channels has less noise, which needs fewer passes. The noise of photographs
         # varies more than a model says, and larger groups leave fewer specks of it.
-        return replace(settings, searches=(Grouping(5, 48, 18, 5),), noise_left=((0.3, 0.0),))
+        return replace(settings, searches=(Grouping(5, 48, 18, 5),), noise_left=((1.0, 0.3, 0.0),))
     return settings
 
 

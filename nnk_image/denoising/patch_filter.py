@@ -90,21 +90,19 @@ class PatchGroups:
         """Return the first estimate of noisy channels (C, H, W); see `keep` and `filter`."""
         self.keep(where, every_second=True)  # a rough estimate is enough for the passes that follow
         filters = False, _FIRST_A, 1 + _FIRST_A, _MOST_NOISE
-        estimate, _ = self._pass(filters, [noisy, noisy, noisy], noise, executor, 0.0, rest)
+        images = None, noisy, noisy
+        estimate = self._pass(filters, images, noise, executor, noisy if rest is None else rest)
         self.keep()
         return estimate
 
-    def filter(self, noisy, work, pilot, noise, executor, tau=0.0, rest=None):
-        """Make one pass on channels that share their filters.
+    def filter(self, noisy, work, pilot, noise, executor):
+        """Make one pass on channels that share their filters, and return the next pilot.
 
         Filters combine the pixels of a patch; those of one channel of a volume with white noise
         combine the members of a group, which gains 1 dB there.
 
         The noisy image, the working image and the pilot are (C, H, W). `noise` is that of these
-        channels. `tau` is the noise left in the next working image, relative to sigma. Pixels in no
-        group, if some groups were not kept, get the values of `rest`, by default the pilot's.
-
-        Returns the next pilot and working image; the same array if tau is 0, in the last pass.
+        channels. Pixels in no group, if some groups were not kept, get the pilot's values.
         """
         n, is_volume = len(noisy), noisy.ndim > 3
         across_members = is_volume and n == 1 and noise.is_white
@@ -112,42 +110,42 @@ class PatchGroups:
         if is_volume and not across_members:
             a = max(1.0, _OVERFITTING * math.prod(self.patch) / (n * self.group))
         filters = across_members, a, a, math.inf
-        return self._pass(filters, [noisy, work, pilot], noise, executor, tau, rest)
+        removed = None if work is noisy else noisy - work
+        return self._pass(filters, (removed, work, pilot), noise, executor, pilot)
 
-    def _pass(self, filters, images, noise, executor, tau, rest):
-        """Make one pass; `filters` are across_members, a, b and limit of nnk_patch_pass."""
-        across_members, a, b, limit = filters
-        n, rest = len(images[0]), images[-1] if rest is None else rest
-        n_sums = 2 * n if tau > 0 else n
-        covariance = noise.covariance(self.patch, images[0].dtype)
-        options = across_members, a, b, tau, limit, covariance
-        sums = self._sums(options, [image.reshape(n, -1) for image in images], n_sums, executor)
-        weights = sums[n_sums]
+    def _pass(self, filters, images, noise, executor, rest):
+        """Make one pass; `filters` are across_members, a, b and limit of nnk_patch_pass.
+
+        The images are its `removed`, z and x.
+        """
+        dtype = rest.dtype
+        images = [None if image is None else image.reshape(len(image), -1) for image in images]
+        options = *filters, noise.covariance(self.patch, dtype), *images
+        sums = self._sums(options, len(rest), dtype, executor)
+        sums, weights = sums[:-1], sums[-1]
         for axis, side in enumerate(self.patch):  # from the patches' first pixels to all pixels
             weights = _sums_before(weights, axis, side)
         alone = weights == 0
         weights[alone] = 1
-        for start in range(0, n_sums, n):
-            np.copyto(sums[start : start + n], rest, where=alone)
-        sums[:n_sums] /= weights
-        return sums[:n], sums[n:n_sums] if tau > 0 else sums[:n]
+        np.copyto(sums, rest, where=alone)
+        sums /= weights
+        return sums
 
-    def _sums(self, options, images, n_sums, executor):
-        """Return the sums, (n_sums, H, W), of the patches of all groups, and last their weights.
+    def _sums(self, options, channels, dtype, executor):
+        """Return the (C + 1, H, W) sums of the patches of all groups, and last their weights.
 
         Those of chunks of grid lines are added in a fixed order, for any number of threads.
         """
-        n, chunks = len(images[0]), _chunks(len(self.lines), len(self._grid[-1]))
-        sums = np.zeros((n_sums + 1, *self.shape), images[0].dtype)
+        chunks = _chunks(len(self.lines), len(self._grid[-1]))
+        sums = np.zeros((channels + 1, *self.shape), dtype)
 
         def work(number, _):
             g0, g1 = chunks[number]
             box = self._box(g0, g1)
             first, shape = zip(*((side.start, side.stop - side.start) for side in box), strict=True)
-            part = np.empty((n_sums + 1, math.prod(shape)), sums.dtype)
+            part = np.empty((len(sums), math.prod(shape)), dtype)
             part[...] = 0  # faster than np.zeros, which gets new memory pages each time
-            results = part[:n], part[n:n_sums], part[n_sums]
-            _core.patch_pass(self.core, *options, *images, *results, first, shape, g0, g1)
+            _core.patch_pass(self.core, *options, part[:-1], part[-1], first, shape, g0, g1)
             return box, part.reshape(-1, *shape)
 
         def add(result):

@@ -6,6 +6,7 @@ docs/denoising.md describes the steps, and what those at half size and for color
 import math
 import operator
 from functools import partial, reduce
+from itertools import pairwise
 
 import numpy as np
 from scipy.ndimage import correlate1d
@@ -94,7 +95,7 @@ class _Denoising:
             fine = None
         where = None if fine is None else fine > 0
         if fine is not None and half.coarseness > _COARSE_COLORS:
-            pilot, left = rest + fine * (noisy - rest), (0.0,)
+            pilot, left = rest + fine * (noisy - rest), (1.0, 0.0)
         else:
             pilot = groups.first_estimate(noisy, noise, self._executor, where, rest)
             left = COLOR_NOISE_LEFT
@@ -120,8 +121,10 @@ class _Denoising:
         return groups
 
     def _passes(self, groups, noisy, work, pilot, noise, left):
-        for tau in left:
-            pilot, work = groups.filter(noisy, work, pilot, noise, self._executor, tau)
+        """Return the pilot and the working image after passes; see `Effort.noise_left`."""
+        for before, after in pairwise(left):
+            pilot = groups.filter(noisy, work, pilot, noise, self._executor)
+            work = pilot if after == 0 else _mixed(pilot, work, after / before)
         return pilot, work
 
 
@@ -170,6 +173,14 @@ def _rest_and_detail(channels, half):
     return double(half.levels * half.denoised, channels.shape[1:]), fine
 
 
+def _mixed(channels, others, share):
+    """Return a mixture of channels and this `share` of others."""
+    mixture = others - channels
+    mixture *= channels.dtype.type(share)
+    mixture += channels
+    return mixture
+
+
 def _merged(channels, half):
     """Return channels of images merged with the denoised `half`, by its `coarseness`."""
     if half is None or channels.ndim > 3:
@@ -193,10 +204,10 @@ def _progress_units(name, shape, channels, white):
     settings = effort(name, len(shape), channels)
     has_half = _has_half_size(shape, channels, white)
     half = has_half * math.prod(half_shape(shape)[:-1]) / math.prod(shape[:-1])
-    luminance = 2 + sum(1 + len(left) for left in settings.noise_left)
+    luminance = 2 + sum(map(len, settings.noise_left))
     units = luminance * (1 + half)
     if channels > 1:
-        passes = 1 + len(COLOR_NOISE_LEFT)
+        passes = len(COLOR_NOISE_LEFT)
         units += passes
         units += (1 + passes) * half * (1 + half)
     units *= PASS_ROWS
@@ -215,12 +226,13 @@ def _reach(name, shape, channels, spacing=None):
 
     def of_searches(shape):
         groupings = settings.first, *settings.searches
-        pairs = zip(groupings, (1, *map(len, settings.noise_left)), strict=True)
+        passes = 1, *(len(left) - 1 for left in settings.noise_left)
+        pairs = zip(groupings, passes, strict=True)
         reaches = (search_reach(shape, *pair, spacing) for pair in pairs)
         return reduce(operator.add, reaches)
 
     def of_colors(shape, grouping):
-        return search_reach(shape, grouping, 1 + len(COLOR_NOISE_LEFT), spacing)
+        return search_reach(shape, grouping, len(COLOR_NOISE_LEFT), spacing)
 
     half = half_shape(shape)
     doubling = Reach((_DOUBLE_REACH,) * len(shape), (2,) * len(shape))

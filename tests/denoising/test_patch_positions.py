@@ -19,11 +19,11 @@ def patches_on(image, rows, columns):
 
 def first_estimate(image, patches, top, height):
     """Return the sums of the first estimate on `height` rows from row `top` on."""
-    sums, none = np.zeros((2, height * image.shape[1]), np.float32), np.empty((0, 0), np.float32)
-    options = False, 0.25, 1.25, 0.0, np.inf, None
+    sums = np.zeros((2, height * image.shape[1]), np.float32)
+    options = False, 0.25, 1.25, np.inf, None, None
     box = (top, 0), (height, image.shape[1])
-    images = [image.reshape(1, -1)] * 3
-    _core.patch_pass(patches, *options, *images, sums[:1], none, sums[1], *box, 0, 1)
+    images = [image.reshape(1, -1)] * 2
+    _core.patch_pass(patches, *options, *images, sums[:1], sums[1], *box, 0, 1)
     return sums
 
 
