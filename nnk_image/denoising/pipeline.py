@@ -33,7 +33,7 @@ FLOAT32_RANGE = 200
 """Largest range of an image, in standard deviations of its noise, that is denoised in float32:
 rounding of the Gram matrices of 'fast' stays below 1 % of the noise left after the first pass."""
 
-_OFFSETS_LEFT = (0.35, 0.15)  # share of row and column offsets left before each correction of them
+_CORRECTIONS = 2  # of the offsets of rows and columns
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def denoise_image(
     rows = steps.rows(image.shape, noise.correlation is None)
     if noise.has_row_or_column_noise:
         corrections = Plan(_CORRECTION, (np.arange(image.channels),), (Round("fast"),))
-        rows += len(_OFFSETS_LEFT) * corrections.rows(image.shape, white=False)
+        rows += _CORRECTIONS * corrections.rows(image.shape, white=False)
     with RowExecutor(n_jobs, progress, rows, "denoise") as executor:
         if noise.has_row_or_column_noise:
             image = _without_row_and_column_noise(image, noise.scaled(options.strength), executor)
@@ -249,14 +249,15 @@ def _require_memory(name, image):
 def _without_row_and_column_noise(image, noise, executor):
     """Return the image without its row and column offsets.
 
-    They are first estimated from differences between rows. Then the image is denoised, with their
-    error as correlated noise, and the mean of what this removes from a row is added to its offset.
+    They are first estimated from differences between rows. Then the image is denoised, as if the
+    offsets were still there, and the mean of what this removes from a row is added to its offset.
+    This may remove too much from the image, but little of that is the same in a whole row.
     """
     offsets = row_column.estimate_offsets(image, noise.rows, noise.columns)
-    for share in _OFFSETS_LEFT:
+    for _ in range(_CORRECTIONS):
         rest = row_column.without_offsets(image, offsets)
         statistics = Statistics.of(rest, noise)
-        model = row_column.offsets_as_correlation(noise, rest, statistics.means, share)
+        model = row_column.offsets_as_correlation(noise, rest, statistics.means)
         steps = plan(rest, model, _CORRECTION, statistics)
         estimate = denoise_pixels(rest, model, steps, executor)
         offsets = offsets + row_column.remaining_offsets(rest, estimate, noise)

@@ -30,8 +30,9 @@ _MOST_OFFSETS = 2.0
 picture, such as lines of text. It is 0.6 to 1.2 for noise."""
 
 _MOST_STEP = 3.0  # standard deviations beyond which a step is a change of the image, as at a border
-_ROWS = 6  # over which changes of the image are compared with those from row to row
-_LEAST_CHANGE = 0.2  # of the image from row to row, relative to the deviation of the offsets
+_CHANGES = np.geomspace(1e-3, 1e2, 64)[:, None]
+"""Variances of the image's change from row to row, relative to that of the offsets, of which the
+most likely one is used."""
 
 
 def row_column_levels(image: Image) -> tuple[float, float]:
@@ -68,11 +69,10 @@ def without_offsets(image: Image, offsets: Floats) -> Image:
     return image.replaced(pixels=pixels)
 
 
-def offsets_as_correlation(noise: NoiseModel, image: Image, means, share: float) -> NoiseModel:
+def offsets_as_correlation(noise: NoiseModel, image: Image, means) -> NoiseModel:
     """Return a model of one level, whose correlation includes row and column noise.
 
-    `noise` has one value per channel, `means` holds the mean pixel of each channel, and `share` is
-    the share of the offsets' standard deviation that remains in the image.
+    `noise` has one value per channel, and `means` holds the mean pixel of each channel.
     """
     light = np.maximum(np.array(means) - noise.offset, 0)
     variances = np.array(noise.sigma) ** 2 + np.array(noise.gain) * light
@@ -80,8 +80,8 @@ def offsets_as_correlation(noise: NoiseModel, image: Image, means, share: float)
     a, b = (min(REACH, n - 1) for n in image.shape)
     correlation = noise.mean_correlation()
     covariance = variance * cut(np.ones((1, 1)) if correlation is None else correlation, (a, b))
-    covariance[a] += (share * noise.rows) ** 2
-    covariance[:, b] += (share * noise.columns) ** 2
+    covariance[a] += noise.rows**2
+    covariance[:, b] += noise.columns**2
     middle = covariance[a, b]
     return NoiseModel(np.sqrt(middle), correlation=covariance / middle).for_channels(len(means))
 
@@ -181,8 +181,7 @@ def _offsets(channels, valid, sigma, most_step=_MOST_STEP):
     for channel_offsets, steps in zip(offsets, medians, strict=True):
         scale = _TO_DEVIATION * np.median(np.abs(steps[known]))
         usual = np.abs(steps) <= most_step * max(scale, np.sqrt(2) * sigma)
-        change = max(scale**2 - 2 * sigma**2, _change(np.where(usual, steps, 0)))
-        change = max(change, (_LEAST_CHANGE * sigma) ** 2)
+        change = sigma**2 * _relative_change(np.where(usual, steps, 0) / sigma)
         weights = np.where(known & usual, 1 / change, 0.0)
         diagonal = 1 / sigma**2 + np.append(weights, 0) + np.append(0, weights)
         sums = -np.diff(weights * steps, prepend=0, append=0)
@@ -190,16 +189,16 @@ def _offsets(channels, valid, sigma, most_step=_MOST_STEP):
     return offsets - offsets.mean(axis=1, keepdims=True)
 
 
-def _change(steps):
-    """Return the variance of the image's change from row to row, given (H - 1,) differences.
+def _relative_change(steps):
+    """Return the variance of the image's change from row to row, relative to that of the offsets.
 
-    Over several rows, its changes add up, but not the offsets: only those of both ends are left.
-    It may be negative, by chance. Unknown and unusual differences are 0.
+    It is the most likely one by Whittle's approximation, given (H - 1,) differences relative to the
+    deviation of the offsets: these change fast from row to row, and the image at all frequencies.
     """
-    sums = np.append(0, np.cumsum(steps))
-    if len(steps) < 2 * _ROWS:
-        return 0.0
-    return (np.var(sums[_ROWS:] - sums[:-_ROWS]) - np.var(steps)) / (_ROWS - 1)
+    power = np.abs(np.fft.rfft(steps)[1:]) ** 2 / len(steps)
+    of_offsets = 2 - 2 * np.cos(2 * np.pi * np.arange(1, len(power) + 1) / len(steps))
+    spectra = _CHANGES + of_offsets
+    return _CHANGES[np.argmin((np.log(spectra) + power / spectra).sum(axis=1)), 0]
 
 
 def _centered_means(channels, valid, _sigma):

@@ -69,6 +69,37 @@ def test_the_true_level_of_rows_is_the_best(seed):
     assert true < 1.02 * low
 
 
+@pytest.mark.parametrize("change", [1.0, 2.0, 5.0])
+def test_offsets_are_nearly_the_most_likely_ones(change):
+    """That is, those of a dense solution for the true variance of the changes of the scene."""
+    n, sigma, ours, best = 300, 5.0, [], []
+    steps = np.diff(np.eye(n), axis=0)
+    inverse = np.linalg.inv(np.eye(n) / sigma**2 + steps.T @ steps / change**2)
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        scene, offsets = rng.normal(0, change, n).cumsum(), rng.normal(0, sigma, n)
+        rows = (100 + scene + offsets)[:, None] + rng.normal(0, 1, (n, 200))
+        found = row_column.estimate_offsets(check_image(rows, None, None), sigma, 0.0)[0, :, 0]
+        likely = inverse @ (steps.T @ (steps @ (scene + offsets))) / change**2
+        ours.append(np.std(found - offsets))
+        best.append(np.std(likely - offsets))
+    assert rms(np.array(ours)) < 1.05 * rms(np.array(best))
+
+
+def test_row_noise_is_removed_from_a_smooth_scene():
+    """Spots on an even ground: what is left of the offsets is small, slow changes included."""
+    y, x = np.mgrid[:256, :256] / 32
+    clean = 100 + 80 * np.maximum(np.sin(x) * np.cos(y), 0) ** 4
+    left = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        noisy = clean + rng.normal(0, 3, clean.shape) + rng.normal(0, 8, (256, 1))
+        for result in (denoise(noisy), denoise(noisy, NoiseModel(3.0, rows=8.0))):
+            error = result - clean
+            left.append(rms(error - error.mean()))
+    assert np.mean(left) < 0.2 * 8
+
+
 def test_denoising_removes_given_and_estimated_row_noise():
     noisy = CLEAN + WHITE + ROWS
     plain = rms(denoise(noisy, float(np.hypot(10, 12))) - CLEAN)
