@@ -10,7 +10,7 @@ from scipy.spatial.distance import pdist
 
 from nnk_image.base.checks import check_choice, check_number
 from nnk_image.base.image import Array
-from nnk_image.neighbors.features import check_features, check_finite
+from nnk_image.neighbors.features import check_features, check_finite, check_not_tiny
 from nnk_image.neighbors.kernels import unit_rows
 from nnk_image.neighbors.neighborhoods import nnk_neighbors
 from nnk_image.neighbors.options import check_params
@@ -356,4 +356,5 @@ def check_points(name: str, points: npt.ArrayLike, matrix: csr_array) -> Array:
         raise ValueError(
             f"{name} holds {len(array)} points, but the neighborhoods are of {matrix.shape[1]}"
         )
+    check_not_tiny(name, array)
     return array

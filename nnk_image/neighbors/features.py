@@ -13,6 +13,7 @@ from nnk_image.base.checks import plain_array, ready_for_c, working_dtype
 from nnk_image.base.image import Array
 
 _LARGEST = 1e150  # absolute value of a feature: squares of differences must not overflow
+_LEAST = 1e-140  # of the largest absolute value of points that are not all 0: nor underflow
 
 
 def check_features(
@@ -90,6 +91,16 @@ def check_finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
     if not np.isfinite(array).all():
         raise ValueError(f"{name} holds numbers that are not finite")
     return array
+
+
+def check_not_tiny(name: str, points: Array) -> None:
+    """Raise ValueError for points so close to 0 that squares of their distances underflow."""
+    largest = max(-float(points.min()), float(points.max()))
+    if 0 < largest < _LEAST:
+        raise ValueError(
+            f"the largest number of {name} is {largest:g}, so that squares underflow in float64 "
+            f"arithmetic; scale it, for instance {name} / {largest:.3g}"
+        )
 
 
 def _check_magnitude(name: str, points: Array, dtype: np.dtype[Any]) -> None:

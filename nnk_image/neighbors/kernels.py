@@ -118,7 +118,7 @@ def check_kernel(
 
 
 def check_largest(kernel: Kernel, points: Array, queries: Array) -> None:
-    """Raise ValueError if a polynomial kernel of some points may be too large to compute with.
+    """Raise ValueError if a polynomial kernel of some points is too large or small to compute with.
 
     By the Cauchy-Schwarz inequality no similarity exceeds that of the longest two points.
     """
@@ -127,12 +127,13 @@ def check_largest(kernel: Kernel, points: Array, queries: Array) -> None:
     lengths = [np.sqrt(np.square(x, dtype=np.float64).sum(axis=1).max()) for x in (points, queries)]
     with np.errstate(over="ignore"):
         largest = (kernel.gamma * lengths[0] * lengths[1] + kernel.coef0) ** kernel.degree
-    limit = min(_LARGEST_SIMILARITY, float(np.finfo(points.dtype).max))
-    if not largest <= limit:
+    numbers = np.finfo(points.dtype)
+    least, limit = float(numbers.tiny / numbers.eps), min(_LARGEST_SIMILARITY, float(numbers.max))
+    if not (least <= largest <= limit or 0 in lengths):
         raise ValueError(
-            f"similarities of this kernel (degree {kernel.degree}) may reach {largest:.2g}, more "
-            f"than the {limit:.2g} that {points.dtype} arithmetic allows; scale the features, for "
-            f"instance X / {np.abs(points).max():.3g}"
+            f"similarities of this kernel (degree {kernel.degree}) may reach {largest:.2g}, but "
+            f"{points.dtype} arithmetic needs from {least:.2g} to {limit:.2g}; scale the features, "
+            f"for instance X / {np.abs(points).max():.3g}"
         )
 
 
@@ -174,8 +175,7 @@ def _not_zero(sigma: float | NDArray[np.float64]) -> float | NDArray[np.float64]
     if not zero.any():
         return sigma
     warn(
-        "sigma is 0 (there are no candidates, or all are equal to the query, or distances are too "
-        "small for float64: scale X), for which no kernel is defined; using 1. Give a positive "
-        "sigma to avoid this warning"
+        "sigma is 0 (there are no candidates, or all are equal to the query), for which no kernel "
+        "is defined; using 1. Give a positive sigma to avoid this warning"
     )
     return np.where(zero, 1.0, sigma) if np.ndim(sigma) else 1.0

@@ -12,7 +12,7 @@ from nnk_image.base.image import Array
 from nnk_image.base.parallel import RowExecutor, resolve_n_jobs
 from nnk_image.neighbors import _core
 from nnk_image.neighbors.candidates import Candidates, search_for
-from nnk_image.neighbors.features import check_features
+from nnk_image.neighbors.features import check_features, check_not_tiny
 from nnk_image.neighbors.kernels import (
     KERNELS,
     Kernel,
@@ -68,6 +68,8 @@ class NeighborhoodModel:
         self.kernel = check_kernel(given.kernel, params, self.points.shape[1])
         if is_matrix:
             self.points = _check_square(np.asarray(self.points, np.float64))
+        else:
+            check_not_tiny("X", self.points)
         self._check_method()
         check_largest(self.kernel, self.points, self.points)
         self.search = search_for(given.neighbors, self.kernel, self.points, given.n_jobs)

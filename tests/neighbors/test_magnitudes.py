@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from nnk_image import nnk_graph
+from nnk_image import NNKMeans, nnk_graph, nnk_neighbors
+from nnk_image.learning import intrinsic_dimension
 
 EXACT = {"tol": 0}
 POINTS = np.random.default_rng(0).standard_normal((60, 5))
@@ -37,3 +38,36 @@ def test_the_default_tol_drops_no_neighbor_at_any_scale(options):
     points = 1e6 * POINTS
     exact = nnk_graph(points, 8, method_params=EXACT, **options)
     assert nnk_graph(points, 8, **options).nnz == exact.nnz > 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"kernel": "cosine"},
+        {"kernel": "linear"},
+        {"kernel": "polynomial", "kernel_params": {"coef0": 0}},
+        {"kernel": "lle"},
+        {"kernel": "angular"},
+        {"method": "lnp"},
+        {"method": "kstar", "method_params": {"lc_ratio": 0}},
+    ],
+)
+def test_points_too_small_for_squares_are_refused_and_others_give_the_same_graph(options):
+    expected, refused = nnk_graph(POINTS, 8, **options).nnz, []
+    for power in range(-1000, 0, 50):
+        try:
+            assert nnk_graph(np.ldexp(POINTS, power), 8, **options).nnz == expected
+        except ValueError:
+            refused.append(power)
+    assert refused == list(range(-1000, refused[-1] + 1, 50))
+    assert -500 <= refused[-1] < -150
+
+
+def test_tiny_points_are_refused_by_all_that_measures_distances():
+    near, tiny = nnk_neighbors(POINTS, 8), POINTS * 1e-200
+    for call in (lambda: intrinsic_dimension(tiny, near), lambda: NNKMeans().fit(tiny)):
+        with pytest.raises(ValueError, match="squares underflow"):
+            call()
+    assert nnk_neighbors(POINTS, 8, queries=tiny[:3]).error.max() < 0.5  # queries may be near 0
+    assert nnk_graph(np.zeros((5, 2)), 3, sigma=1.0).nnz > 0
