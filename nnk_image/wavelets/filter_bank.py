@@ -110,6 +110,7 @@ def chebyshev_coefficients(evaluate, order, lambda_max, approximation="interpola
     quadrature), or that series with Jackson damping.
     """
     check_choice("approximation", approximation, APPROXIMATIONS)
+    evaluate(np.array([0, lambda_max]))  # a pole at an end would be between the points below
     degree = order if approximation == "interpolation" else max(4 * order, _MIN_QUADRATURE_POINTS)
     points = (chebyshev.chebpts1(degree + 1) + 1) * (lambda_max / 2)
     coefficients = _interpolate(evaluate(points))[:, : order + 1]

@@ -107,6 +107,15 @@ def test_filters_with_bad_results_are_refused(function, says):
         design([np.sin, function], 0, 2.0).evaluate(np.array([0, 0.5, 1.5, 2]))
 
 
+@pytest.mark.parametrize("approximation", APPROXIMATIONS)
+@pytest.mark.parametrize(("end", "says"), [(0.0, "eigenvalue 0;"), (1.5, "eigenvalue 1.5;")])
+def test_a_pole_at_an_end_of_the_interval_is_refused(approximation, end, says):
+    """No point of the interpolation meets it, so a polynomial would exist, but mean nothing."""
+    bank = design(lambda x: 1 / (x - end), 0, 1.5)
+    with np.errstate(divide="ignore"), pytest.raises(ValueError, match=f"gives inf at {says}"):
+        chebyshev_coefficients(bank.evaluate, 30, 1.5, approximation)
+
+
 # --- Chebyshev coefficients --------------------------------------------------------------
 
 
