@@ -26,7 +26,12 @@ from nnk_image.neighbors.kernels import (
 )
 from nnk_image.neighbors.options import METHODS, KernelOptions, check_method_params, check_params
 from nnk_image.neighbors.result import Neighborhoods, Solved
-from nnk_image.neighbors.weights import check_diagonal, check_symmetric_kernel, warn_if_indefinite
+from nnk_image.neighbors.weights import (
+    ROUNDING,
+    check_diagonal,
+    check_symmetric_kernel,
+    warn_if_indefinite,
+)
 
 BY_DISTANCE = ("kstar", "lnp")  # methods that use distances and no kernel
 _REGRESSIONS = ("nnk", "omp", "mp")  # methods that minimize the error of the regression
@@ -181,6 +186,7 @@ class NeighborhoodModel:
             found = np.unique(found[(found >= 0) & ~(queries.exclude_self & (found == q))])
             points = np.concatenate([queries.rows[q : q + 1], self.points[found]])
             matrix = evaluate(function, points, points)
+            check_symmetric_kernel("kernel(A, A)", matrix, ROUNDING)
             check_diagonal("the matrix of the kernel function", matrix)
             candidates = Candidates.of_table(np.arange(1, len(matrix))[None])
             one = Solved(candidates, len(matrix), np.nan)

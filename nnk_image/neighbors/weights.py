@@ -19,7 +19,7 @@ _NOT_OPTIMAL = 1e-8
 similarity, are not optimal: K is not positive semi-definite."""
 
 _NUMBERS_PER_CHUNK = 1 << 22  # of kernel matrices
-_ROUNDING = 1e-3  # relative to the largest similarity; less may be rounding errors, of float32 too
+ROUNDING = 1e-3  # relative to the largest similarity; less may be rounding errors, of float32 too
 
 
 def nnk_weights(
@@ -171,10 +171,10 @@ def _check_problem(K: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDA
     return kernel, to_query
 
 
-def check_symmetric_kernel(name: str, K: Array) -> None:
+def check_symmetric_kernel(name: str, K: Array, rounding: float = 1e-8) -> None:
     """Raise ValueError unless kernel matrices (..., k, k) are symmetric up to rounding."""
     asymmetry = np.abs(K - K.swapaxes(-1, -2)).max(initial=0)
-    if asymmetry > 1e-8 * np.abs(K).max(initial=0):
+    if asymmetry > rounding * np.abs(K).max(initial=0):
         raise ValueError(
             f"{name} is not symmetric: |{name} - {name}'| is up to {asymmetry:g}; if this is "
             f"rounding, pass the mean of {name} and {name}'"
@@ -188,8 +188,8 @@ def check_diagonal(name: str, K: Array) -> None:
     """
     own = np.diagonal(K, axis1=-2, axis2=-1)
     largest = max(K.max(initial=0), -K.min(initial=0))
-    rows = np.abs(K[own <= _ROUNDING**2 * largest])
-    if rows.max(initial=0) > _ROUNDING * largest:
+    rows = np.abs(K[own <= ROUNDING**2 * largest])
+    if rows.max(initial=0) > ROUNDING * largest:
         raise ValueError(
             f"{name} has {own.min():g} on its diagonal, but the similarity of a point with itself "
             "must be positive; turn distances D into similarities, for instance by "

@@ -370,6 +370,7 @@ BAD = [
     ({"kernel": "precomputed"}, ValueError, "square"),
     ({"kernel": "precomputed", "X": np.arange(9.0).reshape(3, 3)}, ValueError, "symmetric"),
     ({"kernel": lambda a, b: np.zeros(3)}, ValueError, "returned shape"),
+    ({"kernel": lambda a, b: np.exp(a @ [[1], [0], [0]] - b[:, 0])}, ValueError, "not symmetric"),
     ({"kernel": lambda a, b: np.full((len(a), len(b)), np.nan)}, ValueError, "not finite"),
     ({"sigma": "mean"}, ValueError, "sigma='mean' is unknown; choose one of 'kth'"),
     ({"sigma": 0}, ValueError, "sigma=0 must be positive"),
