@@ -75,7 +75,7 @@ def nnk_neighbors(
         used, with a warning.
     method : {'nnk', 'omp', 'mp', 'knn', 'mutual_knn', 'kstar', 'lnp'}, default: 'nnk'
         How candidates are weighted. 'nnk': the exact solution of the regression. 'omp', 'mp':
-        (orthogonal) matching pursuit for the same problem; 'omp' gives the same weights, 'mp' is
+        (orthogonal) matching pursuit for the same problem; 'omp' is exact as well, 'mp' is
         approximate. 'knn': all candidates, weighted by their similarity. 'mutual_knn': the same,
         but only pairs that are each other's candidates; not with `queries`. 'kstar': k*-nearest
         neighbors, see `KStarNeighborsClassifier`. 'lnp': local non-negative pursuit. Weights of
