@@ -56,7 +56,10 @@ def check_adjacency(graph):
                 f"{matrix.data.min():g} to {matrix.data.max():g}"
             )
         if matrix.diagonal().any():
-            raise ValueError("the graph has self loops; remove them: W.setdiag(0)")
+            raise ValueError(
+                "the graph has self loops; remove them: W.setdiag(0), for an array "
+                "np.fill_diagonal(W, 0)"
+            )
     return csr_array(matrix - 0.5 * rounding) if rounding.nnz else matrix
 
 
