@@ -66,10 +66,10 @@ def manifold_metrics(
 
     Notes
     -----
-    The affinity is the root of the sum of the squared cosines of the principal angles between the
-    two spaces, divided by a norm: the smaller dimension of the two ('min_rank'), or the product of
-    the numbers of neighbors ('product'). Dimension, diameter and affinity are equations 4.8, 4.6
-    and 4.7 of the thesis; the dimension vector is equation 8 of Chen et al.
+    The affinity is ``sqrt(sum_k cos(a_k)^2 / m)`` with the principal angles a_k between the two
+    spaces, where m is the smaller dimension of the two ('min_rank'), or the product of the numbers
+    of neighbors ('product'). Dimension, diameter and affinity are equations 4.8, 4.6 and 4.7 of the
+    thesis; the dimension vector is equation 8 of Chen et al.
 
     References
     ----------

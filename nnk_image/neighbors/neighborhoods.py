@@ -47,7 +47,8 @@ def nnk_neighbors(
         the points of X. A query equal to a point of X has this point among its candidates, with
         the default kernel and method as its only neighbor. Default: X, each point among the others.
     kernel : str or callable, default: 'gaussian'
-        Similarity of two points x and y, with ``x.y`` their inner product:
+        Similarity of two points x and y; ``|x - y|`` is their Euclidean distance, ``x.y`` their
+        inner product:
 
         - 'gaussian': ``exp(-|x - y|^2 / (2 sigma^2))``
         - 'laplacian': ``exp(-|x - y| / sigma)``
