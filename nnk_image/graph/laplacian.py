@@ -53,7 +53,7 @@ def check_adjacency(graph):
         if not np.isfinite(matrix.data).all() or matrix.data.min() < 0:
             raise ValueError(
                 "edge weights must be finite and not negative; they range from "
-                f"{matrix.data.min():g} to {matrix.data.max():g}"
+                f"{matrix.data.min():g} to {matrix.data.max():g}; pass W, not its Laplacian"
             )
         if matrix.diagonal().any():
             raise ValueError(

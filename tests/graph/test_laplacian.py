@@ -127,6 +127,7 @@ def test_any_sparse_format_gives_the_same_graph(adjacency):
         (sp.csr_array((0, 0)), ValueError, "not empty"),
         (sp.coo_array(np.ones(3)), ValueError, "square"),
         (sp.csr_array(-PATH), ValueError, "not negative.*-3"),
+        (np.diag(PATH.sum(axis=1)) - PATH, ValueError, "not negative.*not its Laplacian"),
         (sp.csr_array(PATH * np.nan), ValueError, "finite"),
         (sp.csr_array(np.where(PATH, np.inf, 0)), ValueError, "inf"),
         (sp.csr_array(PATH + np.eye(3)), ValueError, "self loops.*setdiag.*fill_diagonal"),

@@ -370,6 +370,7 @@ BAD = [
     ({"X": np.float32(1e-20) * ROLL.astype(np.float32), "kernel": "linear"}, ValueError, "scale"),
     ({"n_neighbors": 0}, ValueError, "n_neighbors=0"),
     ({"kernel_params": {"degree": 2}}, ValueError, "no parameter 'degree'"),
+    ({"kernel_params": {"gamma": 2}}, ValueError, "the width of the kernel is sigma"),
     ({"kernel": "precomputed"}, ValueError, "square"),
     ({"kernel": "precomputed", "X": np.arange(9.0).reshape(3, 3)}, ValueError, "symmetric"),
     ({"kernel": lambda a, b: np.zeros(3)}, ValueError, "returned shape"),
