@@ -33,20 +33,21 @@ PIXELS_PER_THREAD = 1 << 14
 
 
 def resolve_n_jobs(n_jobs: int | None) -> int:
-    """Return the number of threads: None is 1, -1 all processors this process may use."""
+    """Return the number of threads: None is 1, -1 all processors this process may use.
+
+    As in scikit-learn, -2 is all but one, and so on, but at least one.
+    """
     if n_jobs is None:
         return 1
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool):
         raise TypeError(f"n_jobs must be an integer or None, not {n_jobs!r}")
-    if n_jobs == 0 or n_jobs < -1:
-        raise ValueError(
-            f"n_jobs={n_jobs} is not a number of threads; use 1, 2, ..., or -1 for all"
-        )
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 is not a number of threads; use 1, 2, ..., or -1 for all")
     if n_jobs > 0:
         return int(n_jobs)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    affinity = hasattr(os, "sched_getaffinity")
+    allowed = len(os.sched_getaffinity(0)) if affinity else os.cpu_count() or 1
+    return max(1, allowed + 1 + int(n_jobs))
 
 
 class _OneBlasThread(ContextDecorator):

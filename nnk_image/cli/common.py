@@ -21,7 +21,7 @@ from nnk_image.io import files
 FAILURES = (ValueError, TypeError, OSError, ImportError, MemoryError)
 """Errors that are reported in one line; any other is a bug and shows its traceback."""
 
-JOBS = "threads (default: -1, all processors)"
+JOBS = "threads (default: -1, all processors; -2: all but one)"
 
 Report = dict[str, Any]
 

@@ -42,6 +42,11 @@ def test_n_jobs_gives_the_number_of_threads():
     assert 1 <= resolve_n_jobs(-1) <= os.cpu_count()
 
 
+def test_negative_n_jobs_leave_processors_free_as_in_joblib(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {*range(8)}, raising=False)
+    assert [resolve_n_jobs(n) for n in (-1, -2, -7, -8, -9, -100)] == [8, 7, 2, 1, 1, 1]
+
+
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs os.sched_setaffinity")
 def test_n_jobs_minus_one_respects_the_processor_affinity():
     allowed = os.sched_getaffinity(0)
@@ -52,7 +57,7 @@ def test_n_jobs_minus_one_respects_the_processor_affinity():
         os.sched_setaffinity(0, allowed)
 
 
-@pytest.mark.parametrize("n_jobs", [0, -2, -100, 1.0, "2", True, [2]])
+@pytest.mark.parametrize("n_jobs", [0, 1.0, "2", True, [2]])
 def test_invalid_n_jobs_are_refused(n_jobs):
     error, message = TypeError, "n_jobs must be an integer or None, not"
     if type(n_jobs) is int:
