@@ -67,7 +67,8 @@ def denoise_tiles(
         As for `denoise`, but without per-pixel levels and without row and column noise. Default:
         estimated from 16 squares of 512 x 512 pixels, in volumes of five slices each.
     method, channel_axis, spacing, strength
-        As for `denoise`. The channel axis of a TIFF file is read from it, but not the spacing.
+        As for `denoise`. Default: the channel axis, and the spacing of a volume, that a TIFF or
+        OME-Zarr file states.
     max_memory : int or str
         Largest memory in bytes for all tiles in progress, such as 2**30 or '4GiB'; default 1 GiB.
     n_jobs : int, optional
@@ -115,6 +116,9 @@ def denoise_tiles(
         image = image if hasattr(image, "dtype") else np.asarray(image)
         if channel_axis is None:
             channel_axis = getattr(image, "channel_axis", None)
+        if spacing is None and isinstance(image, arrays.FileArray):
+            volume = len(image.shape) - (channel_axis is not None) == len(image.spacing or ())
+            spacing = image.spacing if volume else None
         most = max(1, lazy.bytes_of(max_memory) // threads)
         job = TiledDenoising(image, sigma, method, channel_axis, spacing, strength, most)
         scheduler = "threads" if threads > 1 else "synchronous"

@@ -236,7 +236,7 @@ def _denoise_in_tiles(
     with open_source(path, options.axes, named=True) as source:
         shape, stored, metadata = source.shape, source.stored, source.metadata
         space, spacing = [axis for axis in metadata.axes if axis in sources.SPACE], options.spacing
-        if len(space) > 2:
+        if spacing is not None and len(space) > 2:
             spacing = sources.spacing_of(Path(path), metadata, spacing, space)
         removed = nnk_image.denoise_tiles(
             source,

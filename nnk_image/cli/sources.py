@@ -15,7 +15,7 @@ import nnk_image
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.base.checks import finite_mask, warn
 from nnk_image.io.files import read, write
-from nnk_image.io.metadata import Metadata
+from nnk_image.io.metadata import Metadata, lengths_in_space, relative_spacing
 from nnk_image.io.volumes import float_metadata
 
 SPACE = "TZYX"
@@ -148,11 +148,11 @@ def spacing_of(
 ) -> tuple[float, ...]:
     """Return the spacing of each axis relative to X, from the option or from the file.
 
-    Seconds and micrometers cannot be compared: only the user can give a spacing along time.
+    Only the user can give a spacing along time.
     """
     axes = [axis for axis in metadata.axes if axis in SPACE]
     if given is None:
-        lengths = {axis: n for axis, n in metadata.spacing_of.items() if axis in "ZYX"}
+        lengths = lengths_in_space(metadata)
     elif metadata.is_picture:
         raise ImageFileError(f"{path}: is a picture; --spacing is for stacks")
     else:
@@ -165,11 +165,7 @@ def spacing_of(
         if not all(0 < length < float("inf") for length in given):
             raise ImageFileError(f"{path}: --spacing must be positive numbers, got {given}")
         lengths = dict(zip(here, given, strict=True))
-    unit = lengths.get("X")
-    if unit is None:
-        return (1.0,) * len(space)
-    # Lengths in files are rounded: do not let equal ones differ by rounding errors.
-    return tuple(float(f"{lengths.get(axis, unit) / unit:.4g}") for axis in space)
+    return relative_spacing(lengths, space)
 
 
 def print_axes(path: Path, source: Source) -> None:
@@ -180,7 +176,7 @@ def print_axes(path: Path, source: Source) -> None:
     if metadata.axes_assumed:
         unnamed = f"the file does not name its axes: assumed to be {metadata.axes}"
         print(f"{path}: {unnamed}; --axes gives others, --slices treats each by itself")
-    lengths = [f"{axis} {n:.4g}" for axis, n in metadata.spacing_of.items() if axis in "ZYX"]
+    lengths = [f"{axis} {n:.4g}" for axis, n in lengths_in_space(metadata).items()]
     in_file = f" ({', '.join(lengths)} {metadata.unit or ''}".rstrip() + " in the file)"
     name = "colors" if "S" in metadata.axes else "channels"
     what = f"{source.space} {'together' if source.channel_axis is None else f'with {name}'}"

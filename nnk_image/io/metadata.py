@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import IO, Any
@@ -241,6 +241,20 @@ def to_samples(values: Pixels, dtype: npt.DTypeLike) -> Pixels:
     top = values.dtype.type(high)
     top = np.nextafter(top, values.dtype.type(0)) if int(top) > high else top
     return np.clip(np.rint(values), values.dtype.type(low), top).astype(dtype)
+
+
+def lengths_in_space(metadata: Metadata) -> dict[str, float]:
+    """Return the spacing along Z, Y and X, if known: seconds cannot be compared with it."""
+    return {axis: length for axis, length in metadata.spacing_of.items() if axis in "ZYX"}
+
+
+def relative_spacing(lengths: Mapping[str, float], axes: Sequence[str]) -> tuple[float, ...]:
+    """Return the spacing of each axis relative to X, 1 where it is not known."""
+    unit = lengths.get("X")
+    if unit is None:
+        return (1.0,) * len(axes)
+    # Lengths in files are rounded: do not let equal ones differ by rounding errors.
+    return tuple(float(f"{lengths.get(axis, unit) / unit:.4g}") for axis in axes)
 
 
 def is_length(value: Any) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tifffile
 
-from nnk_image import denoise, standard_image
+from nnk_image import denoise, denoise_tiles, standard_image
 
 zarr = pytest.importorskip("zarr")
 
@@ -74,6 +74,10 @@ def test_volumes_are_denoised_with_their_spacing(in_tiles, tmp_path, options, gi
     text, found = in_tiles("in.tif", *given)
     assert "3x40x48 ZYX uint8" in text
     np.testing.assert_array_equal(found, expected(volume, spacing=spacing))
+    if not given:  # the function takes it from the file too
+        target = np.empty_like(volume)
+        denoise_tiles(tmp_path / "in.tif", target, 20)
+        np.testing.assert_array_equal(target, found)
 
 
 @pytest.mark.parametrize(
