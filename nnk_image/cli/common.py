@@ -68,9 +68,9 @@ def print_error(message: object) -> None:
 
 
 @contextmanager
-def plain_warnings(path: Path | None = None) -> Iterator[None]:
-    """Print each warning as one line on stderr, with the file that it is about, if any."""
-    about = "warning: " if path is None else f"warning: {path}: "
+def plain_warnings(name: Path | str | None = None) -> Iterator[None]:
+    """Print each warning as one line on stderr, with the image that it is about, if any."""
+    about = "warning: " if name is None else f"warning: {name}: "
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_: print_error(f"{about}{message}")
         yield

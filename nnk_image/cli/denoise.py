@@ -122,7 +122,7 @@ def _denoise_file(
 ) -> common.Report:
     output, source = files["output"], sources.read_source(path, options)
     check_writable(output, source.pixels, source.metadata)
-    sources.print_axes(path, source)
+    sources.print_axes(source)
     limits = [common.range_of(pixels) for _, pixels in source.parts]
     start = time.perf_counter()
     models, changed = _denoise_in_place(source, noise, options)
@@ -141,9 +141,9 @@ def _denoise_file(
     what = f"{texts[0]} ({'estimated' if noise is None else 'given'})"
     if noise is None and len(models) > 1:
         what = f"noise estimated in each of {len(models)} images or volumes"
-        for (label, _), text in zip(source.parts, texts, strict=True):
-            print(f"{path}{label}: {text}")
-    print(f"{path}: {source.size}, {what}, {seconds:.2f} s -> {output}")
+        for (name, _), text in zip(source.parts, texts, strict=True):
+            print(f"{name}: {text}")
+    print(f"{path}{files['count']}: {source.size}, {what}, {seconds:.2f} s -> {output}")
     about = {"output": str(output), "sigma_estimated": noise is None}
     about["sigma"] = sum(levels) / len(levels)
     return about | _result(source.pixels.shape, source.pixels.dtype, models, seconds)
@@ -172,11 +172,12 @@ def _denoise_in_place(
     small = dtype.kind in "bui" and dtype.itemsize <= 2
     as_float = small and not source.metadata.is_picture
     with progress_bar("denoise", common.wants_progress()) as show:
-        for number, (_, pixels) in enumerate(source.parts):
+        for number, (name, pixels) in enumerate(source.parts):
             part = pixels.astype(np.float32) if as_float else pixels
             progress = progress_of_part(show, number, len(source.places))
             part_noise = _noise_of_part(noise, source, source.places[number])
-            result, model = _denoised(part, source, part_noise, options, progress)
+            with common.plain_warnings(name):
+                result, model = _denoised(part, source, part_noise, options, progress)
             samples = to_samples(result, dtype)
             changed = changed or not np.array_equal(samples, pixels, equal_nan=True)
             pixels[...] = samples

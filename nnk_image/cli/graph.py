@@ -50,13 +50,14 @@ def build(kind: str, pixels: npt.ArrayLike, options: argparse.Namespace, **axes:
 
 def _graph_file(path: Path, files: paths.Files, options: argparse.Namespace) -> common.Report:
     out, source = files["out"], sources.read_source(path, options)
-    sources.check_single(path, source, out)
-    sources.print_axes(path, source)
-    for label, pixels in source.parts:
+    sources.check_single(source, out)
+    sources.print_axes(source)
+    for name, pixels in source.parts:
         start = time.perf_counter()
-        graph = build(options.kind, pixels, options, **source.arguments(pixels))
+        with common.plain_warnings(name):
+            graph = build(options.kind, pixels, options, **source.arguments(pixels))
         seconds = time.perf_counter() - start
-        print(f"{path}{label}: {graph}, built in {seconds:.3f} s")
+        print(f"{name}{files['count']}: {graph}, built in {seconds:.3f} s")
         if out is not None:
             graph.save(out)
             print(f"written {out}")

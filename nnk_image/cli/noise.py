@@ -41,12 +41,15 @@ def run(options: argparse.Namespace) -> list[common.Report]:
 def _noise_of_file(path: Path, files: paths.Files, options: argparse.Namespace) -> common.Report:
     out, plot = files["out"], files["plot"]
     source = sources.read_source(path, options)
-    sources.check_single(path, source, out, plot)
-    sources.print_axes(path, source)
+    sources.check_single(source, out, plot)
+    sources.print_axes(source)
     models = []
-    for label, pixels in source.parts:
-        model = sources.estimate(pixels, source, options)
-        print(f"{path}{label}: {common.level_text(model, *common.range_of(pixels))}: {model}")
+    for name, pixels in source.parts:
+        with common.plain_warnings(name):
+            model = sources.estimate(pixels, source, options)
+        print(
+            f"{name}{files['count']}: {common.level_text(model, *common.range_of(pixels))}: {model}"
+        )
         models.append(model)
     sources.write_map(files["map"], source, models)
     if out is not None:

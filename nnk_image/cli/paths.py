@@ -18,7 +18,7 @@ MAPS = (".tif", ".tiff", ".npy", ".nii", ".nii.gz", ".ome.tif", ".ome.tiff")
 """Extensions of maps of the noise level: formats that hold floating-point numbers."""
 
 Files = dict[str, Any]
-"""Option -> file to write for one image; None if the option is not given."""
+"""Option -> file to write for an image, None if it is not given; 'count' is like ' (3 of 200)'."""
 
 
 def for_each_image(
@@ -51,8 +51,12 @@ def for_each_image(
     for folder in folders:  # only now, so that a refused call leaves none behind
         folder.mkdir(parents=True, exist_ok=True)
 
+    number_of = {path: number for number, path in enumerate(images, 1)}
+
     def work_on(path: Path) -> Report:
-        return work(path, {name: pairs.get(path) for name, pairs in targets.items()}, options)
+        files: Files = {name: pairs.get(path) for name, pairs in targets.items()}
+        count = f" ({number_of[path]} of {len(images)})" if len(images) > 1 else ""
+        return work(path, files | {"count": count}, options)
 
     return for_each(images, work_on)
 

@@ -74,6 +74,7 @@ def _numbers(text: str) -> tuple[float, ...]:
 class Source(NamedTuple):
     """The content of a file, and how the library is to treat its axes."""
 
+    path: Path
     pixels: npt.NDArray[Any]  # all that the file holds
     metadata: Metadata
     space: str  # letters of the axes that are processed together
@@ -83,11 +84,11 @@ class Source(NamedTuple):
 
     @property
     def parts(self) -> Iterator[tuple[str, npt.NDArray[Any]]]:
-        """Each independent image or volume, and what to call it if there are several."""
+        """Each independent image or volume, and what to call it."""
         for place in self.places:
             pairs = zip(self.metadata.axes, place, strict=True)
             name = "".join(f" {axis}={at}" for axis, at in pairs if isinstance(at, int))
-            yield name if len(self.places) > 1 else "", self.pixels[place]
+            yield f"{self.path}{name if len(self.places) > 1 else ''}", self.pixels[place]
 
     def arguments(self, pixels: npt.NDArray[Any]) -> dict[str, Any]:
         """Return the arguments of the library for one of the parts, which may have gaps."""
@@ -140,7 +141,9 @@ def read_source(path: Path, options: argparse.Namespace) -> Source:
         )
     if len(axes) > 1:
         raise ImageFileError(f"{path}: has channels (C) of colors (S); leave out --channels colors")
-    return Source(pixels, metadata, "".join(space), spacing, places, axes[0] if axes else None)
+    return Source(
+        path, pixels, metadata, "".join(space), spacing, places, axes[0] if axes else None
+    )
 
 
 def spacing_of(
@@ -168,9 +171,9 @@ def spacing_of(
     return relative_spacing(lengths, space)
 
 
-def print_axes(path: Path, source: Source) -> None:
+def print_axes(source: Source) -> None:
     """Print how the axes of a stack are treated."""
-    metadata = source.metadata
+    path, metadata = source.path, source.metadata
     if metadata.is_picture:
         return
     if metadata.axes_assumed:
@@ -184,13 +187,13 @@ def print_axes(path: Path, source: Source) -> None:
     print(f"{path}: {source.size}, {what}{in_file if lengths else ''}")
 
 
-def check_single(path: Path, source: Source, *outputs: object) -> None:
+def check_single(source: Source, *outputs: object) -> None:
     """Refuse outputs that hold one result where a file holds several images or volumes."""
     if len(source.places) > 1 and any(output is not None for output in outputs):
         raise ImageFileError(
-            f"{path}: {source.size} are {len(source.places)} independent images or volumes, but "
-            "--out and --plot can hold only one: leave them out, save one image as a file of its "
-            "own, or combine the channels by --channels colors or --axes"
+            f"{source.path}: {source.size} are {len(source.places)} independent images or volumes, "
+            "but --out and --plot can hold only one: leave them out, save one image as a file of "
+            "its own, or combine the channels by --channels colors or --axes"
         )
 
 

@@ -128,6 +128,16 @@ def test_noise_of_a_volume_is_estimated(run, stack, tmp_path):
     assert found == nnk_image.estimate_noise(pixels.astype("f4"), spacing=(2, 1, 1))
 
 
+@pytest.mark.filterwarnings("default")
+def test_warnings_name_the_channel(run, tmp_path):
+    path, pixels = tmp_path / "in.tif", noisy((2, 3, 20, 20))
+    pixels[1] //= 100
+    nnk_image.io.write(path, pixels, {"axes": "CZYX"})
+    _, _, err = run("denoise", path, tmp_path / "out.tif", "--sigma", np.ptp(pixels[1]) + 1)
+    assert err.startswith(f"nnk-image: warning: {path} C=1: sigma=")
+    assert err.count("\n") == 1
+
+
 def test_noise_is_estimated_in_each_slice(run, stack, tmp_path):
     path, pixels = stack
     text = run.prints("denoise", path, tmp_path / "o.tif", "--slices")
