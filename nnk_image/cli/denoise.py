@@ -252,7 +252,11 @@ def _denoise_in_tiles(
         )
     seconds = time.perf_counter() - start
     size = f"{'x'.join(map(str, shape))} {metadata.axes} {stored}"
-    print(f"{path}: {size}, {removed}, {seconds:.2f} s -> {options.output}")
+    # The range of the values, which the sentence for other files has, would need one pass more.
+    limits = (0.0, 255.0) if stored == np.uint8 else (0.0, 0.0)
+    what = str(removed) if any(removed.gain) else common.level_text(removed, *limits)
+    what += f" ({'estimated' if noise is None else 'given'})"
+    print(f"{path}: {size}, {what}, {seconds:.2f} s -> {options.output}")
     about = {"input": path, "output": options.output, "sigma_estimated": noise is None}
     about["sigma"] = None if any(removed.gain) else float(np.mean(removed.sigma))
     return about | _result(shape, stored, [removed], seconds)

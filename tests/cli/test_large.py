@@ -44,7 +44,7 @@ def test_tiff_is_denoised_to_zarr_and_reported(in_tiles, tmp_path, colors):
     options = ("--method", "sgw", "--max-memory", "32MB", "--json", report)
     text, found = in_tiles("in.tif", *options)
     size = "256x256x3 YXS" if colors else "256x256 YX"
-    assert f"in.tif: {size} uint8, NoiseModel(sigma=20" in text
+    assert f"in.tif: {size} uint8, noise 20 of 255 (7.8 %) (given), " in text
     axis = -1 if colors else None
     np.testing.assert_array_equal(found, expected(image, method="sgw", channel_axis=axis))
     assert json.loads(report.read_text())["images"][0]["sigma"] == 20
