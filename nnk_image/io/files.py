@@ -134,9 +134,9 @@ def damaged_file_error(path: str | os.PathLike[str], error: Exception) -> ImageF
 
 
 def one_line(error: BaseException) -> str:
-    """Return the text of `error` on one line, or its type if it has no text."""
+    """Return the text of `error` on one line, or its type if it has no words."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return " ".join(text.split()) or type(error).__name__
+    return " ".join(text.split()) if any(map(str.isalpha, text)) else type(error).__name__
 
 
 def _kind(stream: IO[bytes]) -> str:

@@ -49,3 +49,12 @@ def test_damaged_files_are_read_or_refused_in_one_line(name, tmp_path, caplog):
         assert not reason or reason.startswith(f"{path}: ")
         assert "\n" not in reason
     assert not [record for record in caplog.records if record.name == "tifffile"]
+
+
+@pytest.mark.parametrize("length", [4, 8, 100])
+def test_the_reason_has_words(tmp_path, length):
+    write(tmp_path / "a.tif", *COLOR)
+    (tmp_path / "b.tif").write_bytes((tmp_path / "a.tif").read_bytes()[:length])
+    reason = refused(tmp_path / "b.tif")
+    assert "is damaged or truncated (" in reason
+    assert "(0)" not in reason  # the text of an IndexError
