@@ -56,7 +56,7 @@ def read(stream: IO[bytes], kind: str, limit: int | None) -> tuple[Pixels, Metad
         frames = getattr(image, "n_frames", 1)
         if frames > 1 and kind not in ("JPEG", "TIFF"):  # these hold previews
             text = f"of the {frames} frames of a {kind} file only the first is read"
-            warn(text)
+            warn(f"{text}; for all, convert it to TIFF")
         mode, info = image.mode, image.info
         samples = _samples(stream, image, kind)
         orientation, exif = _upright_exif(image)

@@ -39,7 +39,8 @@ def test_warnings_are_single_lines_that_name_the_file(tmp_path):
         frames = [Image.fromarray(rng.integers(0, 9, (16, 16), np.uint8)) for _ in range(3)]
         frames[0].save(name, save_all=True, append_images=frames[1:])
     expected = [
-        f"nnk-image: warning: {name}: of the 3 frames of a GIF file only the first is read\n"
+        f"nnk-image: warning: {name}: of the 3 frames of a GIF file only the first is read; for "
+        "all, convert it to TIFF\n"
         for name in names
     ]
     done = process("noise", *names)
