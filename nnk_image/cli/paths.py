@@ -163,18 +163,20 @@ def paired_outputs(
         check_output(folder)
     folders = [Path(argument) for argument in arguments if Path(argument).is_dir()]
     sources: dict[Path, Path] = {}
+    clashes = []
     for path in paths:
         extension = extension_of(path)
         stem = path.name[: len(path.name) - len(extension)]
         name = path.name if extension in extensions else stem + extensions[0]
         above = next((f for f in folders if path.is_relative_to(f)), path.parent)
         target = folder / path.parent.relative_to(above) / name
-        if target in sources:
-            raise ImageFileError(
-                f"{sources[target]} and {path} would both be written to {target}; rename "
-                "one of them"
-            )
-        sources[target] = path
+        if sources.setdefault(target, path) != path:
+            clashes.append(f"{sources[target]} and {path} would both be written to {target}")
+    if clashes:
+        more = f" (and {len(clashes) - 1} more such pairs)" if len(clashes) > 1 else ""
+        raise ImageFileError(
+            f"{clashes[0]}{more}; rename one of them, or write them to two folders in two calls"
+        )
     return {path: target for target, path in sources.items()}
 
 

@@ -54,6 +54,16 @@ def test_folders_that_cannot_be_read_are_named(tmp_path, capsys):
     assert f"{closed}: skipped, because it cannot be read: Permission" in capsys.readouterr().err
 
 
+def test_images_with_the_same_result_are_named_and_counted(run, tmp_path):
+    for name in ("a.gif", "a.png", "b.pbm", "b.png", "c.png"):
+        (tmp_path / "in" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "in" / name).touch()
+    err = run.refuses("denoise", tmp_path / "in", tmp_path / "out")
+    gif, png = (tmp_path / "in" / name for name in ("a.gif", "a.png"))
+    assert f"{gif} and {png} would both be written to {tmp_path / 'out' / 'a.png'} (and 1 mo" in err
+    assert not (tmp_path / "out").exists()
+
+
 def test_names_of_skipped_files_are_printed(run, folders):
     for n in range(7):
         (folders / f"{n}.doc").touch()
