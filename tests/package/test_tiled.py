@@ -435,3 +435,14 @@ def test_arrays_that_tiles_cannot_be_cut_from_are_refused(call):
             call(array, 10)
     with pytest.raises(TypeError, match=r"must be a dask array, not ndarray: use dask\.array"):
         call(IMAGE, 10)
+
+
+def test_a_named_dask_array_of_one_channel_is_resumed(tmp_path):
+    stack = CAMERA[:80, :160].reshape(2, 4, 40, 40)
+    tifffile.imwrite(tmp_path / "c.tif", stack, metadata={"axes": "CZYX"}, ome=True)
+    for _ in range(2):  # the second call finds the work done
+        with tifffile.TiffFile(tmp_path / "c.tif") as file:
+            array = da.from_zarr(file.aszarr(), name="c")
+            denoise_tiles(array[1], tmp_path / "c.zarr", 9, spacing=(4, 1, 1))
+    expected = np.clip(denoise(stack[1], 9, spacing=(4, 1, 1)).round(), 0, 255)
+    np.testing.assert_array_equal(zarr.open(tmp_path / "c.zarr")[:], expected)
