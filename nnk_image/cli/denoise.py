@@ -237,7 +237,7 @@ def _denoise_in_tiles(
     with open_source(path, options.axes, named=True) as source:
         shape, stored, metadata = source.shape, source.stored, source.metadata
         space, spacing = [axis for axis in metadata.axes if axis in sources.SPACE], options.spacing
-        if spacing is not None and len(space) > 2:
+        if len(space) > 2:
             spacing = sources.spacing_of(Path(path), metadata, spacing, space)
         removed = nnk_image.denoise_tiles(
             source,
@@ -252,6 +252,7 @@ def _denoise_in_tiles(
         )
     seconds = time.perf_counter() - start
     size = f"{'x'.join(map(str, shape))} {metadata.axes} {stored}"
+    size += f", spacing {', '.join(f'{n:g}' for n in spacing)}" if spacing else ""
     # The range of the values, which the sentence for other files has, would need one pass more.
     limits = (0.0, 255.0) if stored == np.uint8 else (0.0, 0.0)
     what = str(removed) if any(removed.gain) else common.level_text(removed, *limits)

@@ -62,7 +62,7 @@ def test_axes_may_be_given_and_axes_of_length_1_are_dropped(in_tiles, tmp_path):
 @pytest.mark.parametrize(
     ("options", "given", "spacing"),
     [
-        ({"metadata": None, "photometric": "minisblack"}, (), 1),
+        ({"metadata": None, "photometric": "minisblack"}, (), (1, 1, 1)),
         (IMAGEJ, (), (5, 1, 1)),
         (IMAGEJ, ("--spacing", "2,1,1"), (2, 1, 1)),
     ],
@@ -72,7 +72,7 @@ def test_volumes_are_denoised_with_their_spacing(in_tiles, tmp_path, options, gi
     volume = np.stack([IMAGE[:40, :48]] * 3)
     tifffile.imwrite(tmp_path / "in.tif", volume, **options)
     text, found = in_tiles("in.tif", *given)
-    assert "3x40x48 ZYX uint8" in text
+    assert f"3x40x48 ZYX uint8, spacing {', '.join(map(str, spacing))}, noise 20 " in text
     np.testing.assert_array_equal(found, expected(volume, spacing=spacing))
     if not given:  # the function takes it from the file too
         target = np.empty_like(volume)
