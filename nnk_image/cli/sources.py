@@ -15,7 +15,7 @@ import nnk_image
 from nnk_image.base.atomic import ImageFileError
 from nnk_image.base.checks import finite_mask, warn
 from nnk_image.io.files import read, write
-from nnk_image.io.metadata import Metadata, lengths_in_space, relative_spacing
+from nnk_image.io.metadata import Metadata, in_units_of_x, lengths_in_space
 from nnk_image.io.volumes import float_metadata
 
 SPACE = "TZYX"
@@ -168,7 +168,7 @@ def spacing_of(
         if not all(0 < length < float("inf") for length in given):
             raise ImageFileError(f"{path}: --spacing must be positive numbers, got {given}")
         lengths = dict(zip(here, given, strict=True))
-    return relative_spacing(lengths, space)
+    return in_units_of_x(lengths, space)
 
 
 def print_axes(source: Source) -> None:

@@ -46,7 +46,7 @@ class FileArray:
         )
         self.channel_axis = axes.index("S") if "S" in axes else None
         space = axes.replace("S", "")
-        relative = meta.relative_spacing(meta.lengths_in_space(self.metadata), space)
+        relative = meta.in_units_of_x(meta.lengths_in_space(self.metadata), space)
         self.spacing = relative if len(space) > 2 else None  # None: an image, not a volume
         small = self.stored.kind in "bui" and self.stored.itemsize <= 2
         self.dtype = np.dtype(np.float32) if small else self.stored

@@ -248,7 +248,7 @@ def lengths_in_space(metadata: Metadata) -> dict[str, float]:
     return {axis: length for axis, length in metadata.spacing_of.items() if axis in "ZYX"}
 
 
-def relative_spacing(lengths: Mapping[str, float], axes: Sequence[str]) -> tuple[float, ...]:
+def in_units_of_x(lengths: Mapping[str, float], axes: Sequence[str]) -> tuple[float, ...]:
     """Return the spacing of each axis relative to X, 1 where it is not known."""
     unit = lengths.get("X")
     if unit is None:
