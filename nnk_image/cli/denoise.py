@@ -254,8 +254,8 @@ def _denoise_in_tiles(
     size = f"{'x'.join(map(str, shape))} {metadata.axes} {stored}"
     size += f", spacing {', '.join(f'{n:g}' for n in spacing)}" if spacing else ""
     # The range of the values, which the sentence for other files has, would need one pass more.
-    limits = (0.0, 255.0) if stored == np.uint8 else (0.0, 0.0)
-    what = str(removed) if any(removed.gain) else common.level_text(removed, *limits)
+    high = 255.0 if stored == np.uint8 else 0.0
+    what = common.level_text(removed, 0.0, high) if high or not any(removed.gain) else str(removed)
     what += f" ({'estimated' if noise is None else 'given'})"
     print(f"{path}: {size}, {what}, {seconds:.2f} s -> {options.output}")
     about = {"input": path, "output": options.output, "sigma_estimated": noise is None}
