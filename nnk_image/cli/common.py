@@ -76,6 +76,18 @@ def plain_warnings(name: Path | str | None = None) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def about(name: Path | str) -> Iterator[None]:
+    """Name the image in warnings and errors."""
+    try:
+        with plain_warnings(name):
+            yield
+    except (ImageFileError, BrokenPipeError):
+        raise
+    except FAILURES as error:
+        raise ImageFileError(f"{name}: {one_line(error)}") from error
+
+
 def one_line(error: BaseException) -> str:
     """Return the text of an error on one line, with the name of the file if the system says it."""
     name = error.filename if isinstance(error, OSError) else None
@@ -91,13 +103,10 @@ def for_each(paths: Sequence[Path], work: Callable[[Path], Report]) -> list[Repo
     reports = []
     for path in paths:
         try:
-            with plain_warnings(path):
+            with about(path):
                 reports.append({"input": str(path), **work(path)})
-        except BrokenPipeError:
-            raise
-        except FAILURES as error:
+        except ImageFileError as error:
             text = one_line(error)
-            text = text if isinstance(error, ImageFileError) else f"{path}: {text}"
             print_error(text)
             reports.append({"input": str(path), "error": text})
     return reports

@@ -176,7 +176,7 @@ def _denoise_in_place(
             part = pixels.astype(np.float32) if as_float else pixels
             progress = progress_of_part(show, number, len(source.places))
             part_noise = _noise_of_part(noise, source, source.places[number])
-            with common.plain_warnings(name):
+            with common.about(name):
                 result, model = _denoised(part, source, part_noise, options, progress)
             samples = to_samples(result, dtype)
             changed = changed or not np.array_equal(samples, pixels, equal_nan=True)

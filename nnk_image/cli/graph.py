@@ -54,7 +54,7 @@ def _graph_file(path: Path, files: paths.Files, options: argparse.Namespace) -> 
     sources.print_axes(source)
     for name, pixels in source.parts:
         start = time.perf_counter()
-        with common.plain_warnings(name):
+        with common.about(name):
             graph = build(options.kind, pixels, options, **source.arguments(pixels))
         seconds = time.perf_counter() - start
         print(f"{name}{files['count']}: {graph}, built in {seconds:.3f} s")

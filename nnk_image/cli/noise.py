@@ -45,7 +45,7 @@ def _noise_of_file(path: Path, files: paths.Files, options: argparse.Namespace) 
     sources.print_axes(source)
     models = []
     for name, pixels in source.parts:
-        with common.plain_warnings(name):
+        with common.about(name):
             model = sources.estimate(pixels, source, options)
         print(
             f"{name}{files['count']}: {common.level_text(model, *common.range_of(pixels))}: {model}"

@@ -129,6 +129,19 @@ def test_noise_of_a_volume_is_estimated(run, stack, tmp_path):
 
 
 @pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("words", ["denoise in.tif out.tif", "noise in.tif", "graph in.tif"])
+def test_errors_name_the_channel(run, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    pixels = noisy((3, 2, 20, 20)).astype(np.float32)
+    pixels[:, 1] = np.nan
+    nnk_image.io.write("in.tif", pixels, {"axes": "ZCYX"})
+    status, _, err = run(*words.split(), *(["--sigma-f", 9] if "graph" in words else []))
+    assert status == 1
+    assert "nnk-image: in.tif C=1: mask is False everywhere" in err
+    assert not (tmp_path / "out.tif").exists()
+
+
+@pytest.mark.filterwarnings("default")
 def test_warnings_name_the_channel(run, tmp_path):
     path, pixels = tmp_path / "in.tif", noisy((2, 3, 20, 20))
     pixels[1] //= 100
