@@ -92,7 +92,9 @@ def _expand(argument: str, recursive: bool, results: Sequence[Path]) -> list[Pat
         return [path]
     if not glob.has_magic(argument):
         raise ImageFileError(f"{argument}: no such file or folder; check the name")
-    matches = map(Path, sorted(glob.glob(argument, recursive=True)))
+    folder, names = os.path.split(argument)
+    folder = glob.escape(folder) if os.path.isdir(folder) else folder  # such as 'scans [2020]'
+    matches = map(Path, sorted(glob.glob(os.path.join(folder, names), recursive=True)))
     files = [p for p in matches if not p.is_dir()]
     if not files:
         raise ImageFileError(f"{argument}: no file matches; check the pattern and the folder")

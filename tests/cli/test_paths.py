@@ -34,12 +34,16 @@ def files_below(folder):
         (["."], ["a.JPG", "b.png", "odd[1].png", "w.webp"]),
         (["b.png", "*.png", "odd[1].png"], ["b.png", "odd[1].png"]),
         (["c.txt"], ["c.txt"]),
-        (["**/*.tif"], ["sub/d.tif"]),
+        (["**/*.tif"], ["sub [1]/e.tif", "sub/d.tif"]),
+        (["sub [1]/*.tif"], ["sub [1]/e.tif"]),
+        (["su[ab]/*.tif"], ["sub/d.tif"]),
     ],
 )
 def test_files_folders_and_patterns_give_image_paths(tmp_path, monkeypatch, arguments, expected):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sub").mkdir()
+    (tmp_path / "sub [1]").mkdir()
+    (tmp_path / "sub [1]" / "e.tif").touch()
     for name in ("b.png", "a.JPG", "w.webp", "c.txt", ".hidden.png", "odd[1].png", "sub/d.tif"):
         (tmp_path / name).touch()
     assert [path.as_posix() for path in image_paths(arguments)] == expected
