@@ -156,6 +156,9 @@ def _target(target: Any, image: Any, job: TiledDenoising) -> tuple[Any, NoiseMod
         _check_target(target, image)
         return target, dask.compute(job.noise)[0], job.tiles
     path, layout, options = Path(target), job.layout, job.options
+    place = arrays.storage_location(image)
+    if place is not None and Path(place).is_relative_to(os.path.realpath(path)):
+        raise ValueError(f"{path}: is the source, which is not replaced; choose another name")
     version = arrays.version_of(image) or dask.base.tokenize(image)
     given = None if job.given is None else job.given.to_json()
     arguments = {

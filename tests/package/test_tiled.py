@@ -287,6 +287,8 @@ def test_other_handles_of_the_array_that_is_read_are_refused(tmp_path, monkeypat
     group["0"] = group["1"] = SHARED
     target = zarr.open_array(tmp_path / "a.zarr" / "0", mode="r+")
     refuse_to_share(("a.zarr", group["0"]), target)
+    with pytest.raises(ValueError, match=r"a\.zarr: is the source, which is not replaced"):
+        denoise_tiles("a.zarr", tmp_path / "a.zarr", 20)
     denoise_tiles(group["1"], target, 20, method="sgw")
     h5py = pytest.importorskip("h5py")
     with h5py.File("a.h5", "w") as file:
@@ -442,7 +444,7 @@ def test_a_named_dask_array_of_one_channel_is_resumed(tmp_path):
     tifffile.imwrite(tmp_path / "c.tif", stack, metadata={"axes": "CZYX"}, ome=True)
     for _ in range(2):  # the second call finds the work done
         with tifffile.TiffFile(tmp_path / "c.tif") as file:
-            array = da.from_zarr(file.aszarr(), name="c")
-            denoise_tiles(array[1], tmp_path / "c.zarr", 9, spacing=(4, 1, 1))
-    expected = np.clip(denoise(stack[1], 9, spacing=(4, 1, 1)).round(), 0, 255)
+            channel = da.from_zarr(file.aszarr(), name="c")[1]
+            denoise_tiles(channel, tmp_path / "c.zarr", 9, spacing=(4, 1, 1))
+    expected = denoise(stack[1], 9, spacing=(4, 1, 1)).round().clip(0, 255)
     np.testing.assert_array_equal(zarr.open(tmp_path / "c.zarr")[:], expected)
