@@ -52,12 +52,13 @@ def _graph_file(path: Path, files: paths.Files, options: argparse.Namespace) -> 
     out, source = files["out"], sources.read_source(path, options)
     sources.check_single(source, out)
     sources.print_axes(source)
+    count = files["count"] if len(source.places) == 1 else ""
     for name, pixels in source.parts:
         start = time.perf_counter()
         with common.about(name):
             graph = build(options.kind, pixels, options, **source.arguments(pixels))
         seconds = time.perf_counter() - start
-        print(f"{name}{files['count']}: {graph}, built in {seconds:.3f} s")
+        print(f"{name}{count}: {graph}, built in {seconds:.3f} s")
         if out is not None:
             graph.save(out)
             print(f"written {out}")

@@ -43,13 +43,11 @@ def _noise_of_file(path: Path, files: paths.Files, options: argparse.Namespace) 
     source = sources.read_source(path, options)
     sources.check_single(source, out, plot)
     sources.print_axes(source)
-    models = []
+    models, count = [], files["count"] if len(source.places) == 1 else ""
     for name, pixels in source.parts:
         with common.about(name):
             model = sources.estimate(pixels, source, options)
-        print(
-            f"{name}{files['count']}: {common.level_text(model, *common.range_of(pixels))}: {model}"
-        )
+        print(f"{name}{count}: {common.level_text(model, *common.range_of(pixels))}: {model}")
         models.append(model)
     sources.write_map(files["map"], source, models)
     if out is not None:

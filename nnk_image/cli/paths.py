@@ -175,7 +175,7 @@ def paired_outputs(
         if sources.setdefault(target, path) != path:
             clashes.append(f"{sources[target]} and {path} would both be written to {target}")
     if clashes:
-        more = f" (and {len(clashes) - 1} more such pairs)" if len(clashes) > 1 else ""
+        more = f" (and {len(clashes) - 1} more)" if len(clashes) > 1 else ""
         raise ImageFileError(
             f"{clashes[0]}{more}; rename one of them, or write them to two folders in two calls"
         )

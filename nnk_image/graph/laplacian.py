@@ -51,9 +51,10 @@ def check_adjacency(graph):
     rounding = check_symmetric(matrix)
     if matrix.nnz:
         if not np.isfinite(matrix.data).all() or matrix.data.min() < 0:
+            hint = "; pass W, not its Laplacian" if matrix.data.min() < 0 else ""
             raise ValueError(
                 "edge weights must be finite and not negative; they range from "
-                f"{matrix.data.min():g} to {matrix.data.max():g}; pass W, not its Laplacian"
+                f"{matrix.data.min():g} to {matrix.data.max():g}{hint}"
             )
         if matrix.diagonal().any():
             raise ValueError(

@@ -103,7 +103,7 @@ def check_kernel(
     check_choice("kernel", kernel, KERNELS)
     known = {"degree": 3, "gamma": None, "coef0": 1.0} if kernel == "polynomial" else {}
     if unknown := set(params) - set(known):
-        width = ", the width of the kernel is sigma" if KERNELS[kernel].has_sigma else ""
+        width = "; the width of the kernel is sigma" if KERNELS[kernel].has_sigma else ""
         raise ValueError(
             f"kernel={kernel!r} has no parameter {sorted(unknown)[0]!r}; "
             f"kernel_params takes {', '.join(known) or 'nothing here'}{width}"

@@ -30,7 +30,7 @@ _MOST_OFFSETS = 2.0
 picture, such as lines of text. It is 0.6 to 1.2 for noise."""
 
 _MOST_STEP = 3.0  # standard deviations beyond which a step is a change of the image, as at a border
-_CHANGES = np.geomspace(1e-3, 1e2, 64)[:, None]
+_CHANGES = np.geomspace(1e-3, 1e12, 192)[:, None]
 """Variances of the image's change from row to row, relative to that of the offsets, of which the
 most likely one is used."""
 
@@ -180,9 +180,9 @@ def _offsets(channels, valid, sigma, most_step=_MOST_STEP):
         return offsets
     for channel_offsets, steps in zip(offsets, medians, strict=True):
         scale = _TO_DEVIATION * np.median(np.abs(steps[known]))
-        usual = np.abs(steps) <= most_step * max(scale, np.sqrt(2) * sigma)
-        change = sigma**2 * _relative_change(np.where(usual, steps, 0) / sigma)
-        weights = np.where(known & usual, 1 / change, 0.0)
+        usual = known & (np.abs(steps) <= most_step * max(scale, np.sqrt(2) * sigma))
+        steps = np.where(usual, steps - steps[usual].mean(), 0)  # without a steady gradient
+        weights = usual / (sigma**2 * _relative_change(steps / sigma))
         diagonal = 1 / sigma**2 + np.append(weights, 0) + np.append(0, weights)
         sums = -np.diff(weights * steps, prepend=0, append=0)
         channel_offsets[:] = solveh_banded(np.stack([np.append(0, -weights), diagonal]), sums)
@@ -193,7 +193,8 @@ def _relative_change(steps):
     """Return the variance of the image's change from row to row, relative to that of the offsets.
 
     It is the most likely one by Whittle's approximation, given (H - 1,) differences relative to the
-    deviation of the offsets: these change fast from row to row, and the image at all frequencies.
+    deviation of the offsets: those of offsets are strongest at high frequencies, and those of the
+    image equally strong at all.
     """
     power = np.abs(np.fft.rfft(steps)[1:]) ** 2 / len(steps)
     of_offsets = 2 - 2 * np.cos(2 * np.pi * np.arange(1, len(power) + 1) / len(steps))

@@ -39,7 +39,7 @@ class FilterBank:
             band, at = np.argwhere(~np.isfinite(values))[0]
             raise ValueError(
                 f"filter {band} gives {values[band, at]} at eigenvalue {x[at]:g}; filters must be "
-                "finite on the whole interval"
+                "finite on the whole interval, with their limit where they are not defined"
             )
         return values.reshape(self.n_bands, *shape)
 

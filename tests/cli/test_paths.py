@@ -64,7 +64,10 @@ def test_images_with_the_same_result_are_named_and_counted(run, tmp_path):
         (tmp_path / "in" / name).touch()
     err = run.refuses("denoise", tmp_path / "in", tmp_path / "out")
     gif, png = (tmp_path / "in" / name for name in ("a.gif", "a.png"))
-    assert f"{gif} and {png} would both be written to {tmp_path / 'out' / 'a.png'} (and 1 mo" in err
+    assert (
+        f"{gif} and {png} would both be written to {tmp_path / 'out' / 'a.png'} (and 1 more);"
+        in err
+    )
     assert not (tmp_path / "out").exists()
 
 
