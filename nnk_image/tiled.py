@@ -19,7 +19,7 @@ from nnk_image.base.image import Image, Layout
 from nnk_image.base.lazy import da, dask, delayed
 from nnk_image.base.parallel import Progress, RowExecutor, resolve_n_jobs
 from nnk_image.base.reach import Reach, Slices, Tile, cut, largest_side
-from nnk_image.denoising.api import warn_of_other_units
+from nnk_image.denoising.api import counts_as_0, warn_of_fill_values, warn_of_other_units
 from nnk_image.denoising.parts import TiledDenoising
 from nnk_image.graph.build import build_graph
 from nnk_image.graph.pruning import GraphSpec
@@ -92,8 +92,8 @@ def denoise_tiles(
     Warns
     -----
     UserWarning
-        If `sigma` exceeds the range of the image's values, as for `denoise`, or if the memory is so
-        small that the overlap of the tiles takes most of the time.
+        If `sigma` exceeds the range of the image's values or counts as 0, as for `denoise`, or if
+        the memory is so small that the overlap of the tiles takes most of the time.
 
     Notes
     -----
@@ -135,9 +135,11 @@ def _write_tiles(
     if not tiles:
         return
     (statistics,) = dask.compute(job.statistics())
+    low, high = statistics.limits
     if job.given is not None:
-        low, high = statistics.limits
         warn_of_other_units(job.given, low, high, job.image.dtype)
+    if counts_as_0(noise, low, high):
+        warn_of_fill_values(noise, low, high)
     rows_of_task, tasks = {}, []
     for tile in tiles:
         result, slices = job.denoised(tile, noise, statistics), job.layout.slices(tile.core)

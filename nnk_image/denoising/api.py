@@ -277,19 +277,31 @@ def _warn_of_offset(noise: NoiseModel, image: Image) -> None:
         warn(
             f"many pixels, down to {image.low:.4g}, are far below the offset={offset} of the noise "
             "model, and become at least that; give the value of a pixel without light in this "
-            "image, which is 0 only if it was subtracted before",
+            "image, which is 0 only if it was subtracted before; if these pixels have no data, "
+            "leave them out with mask=",
         )
+
+
+def counts_as_0(noise: NoiseModel, low: float, high: float) -> bool:
+    """Return whether noise is too weak to be removed from an image with these extreme values."""
+    half_range = high / 2 - low / 2
+    shot = np.sqrt(max(noise.gain)) * np.sqrt(half_range)
+    return 0 < max(max(noise.sigma), shot) <= LEAST_NOISE * half_range
 
 
 def _warn_of_fill_values(noise: NoiseModel, image: Image) -> None:
-    """Warn if noise counts as 0 because of a value that means missing data, such as -3.4e38."""
-    level, pixels = max(noise.sigma), image.pixels
-    if any(noise.gain) or not 0 < level <= LEAST_NOISE * image.half_range:
-        return
-    others = pixels[(pixels > image.low) & (pixels < image.high)]
-    if others.size and level > LEAST_NOISE * (others.max() / 2 - others.min() / 2):
-        warn(
-            f"sigma={level:g} counts as 0, because it is less than a millionth of the range of the "
-            f"image, {image.low:.4g} to {image.high:.4g}; if these values mean that data are "
-            "missing, leave them out with mask=",
-        )
+    low, high, pixels = image.low, image.high, image.pixels
+    if counts_as_0(noise, low, high):
+        others = pixels[(pixels > low) & (pixels < high)]
+        if others.size and not counts_as_0(noise, others.min(), others.max()):
+            warn_of_fill_values(noise, low, high)
+
+
+def warn_of_fill_values(noise: NoiseModel, low: float, high: float) -> None:
+    """Warn that noise counts as 0 because of a value that means missing data, such as -3.4e38."""
+    name, level = ("gain", max(noise.gain)) if any(noise.gain) else ("sigma", max(noise.sigma))
+    warn(
+        f"{name}={level:g} counts as 0, and nothing is removed, because the noise is less than a "
+        f"millionth of the range of the image, {low:.4g} to {high:.4g}; if these values mean that "
+        "data are missing, replace them, or leave them out with mask= where a mask is accepted",
+    )

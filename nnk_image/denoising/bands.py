@@ -12,7 +12,7 @@ import numpy.typing as npt
 from nnk_image.base.checks import check_choice
 from nnk_image.base.image import Floats, Image, Layout, check_image
 from nnk_image.base.parallel import one_blas_thread, progress_of_part, resolve_n_jobs
-from nnk_image.denoising.api import denoise, warn_of_other_units
+from nnk_image.denoising.api import denoise, warn_of_fill_values, warn_of_other_units
 from nnk_image.denoising.methods import METHODS
 from nnk_image.noise.checks import root_mean_square
 from nnk_image.noise.defects import without_defects
@@ -91,7 +91,7 @@ def denoise_bands(
     Warns
     -----
     UserWarning
-        If `sigma` seems to be in other units than the cube, as in `denoise`.
+        If `sigma` seems to be in other units than the cube, or counts as 0, as in `denoise`.
 
     Notes
     -----
@@ -152,9 +152,11 @@ def _denoised(
 ) -> tuple[Floats, dict[str, Any]]:
     """Return pixels without their Gaussian noise, and the `info` of `denoise_bands`."""
     n, mean, covariance, differences = _moments(image)
-    noise = _estimated(image, n, covariance, differences) if noise is None else noise
+    given, noise = noise, noise or _estimated(image, n, covariance, differences)
     levels = np.array(noise.sigma)
     levels[levels <= LEAST_NOISE * np.sqrt(np.diagonal(covariance))] = 0
+    if given is not None and any(given.sigma) and not levels.any():
+        warn_of_fill_values(noise, image.low, image.high)
     vectors = _signal(covariance, levels, n)[1]
     basis = vectors @ np.linalg.eigh(vectors.T @ _divided(differences, levels) @ vectors)[1]
     components = basis.shape[1]

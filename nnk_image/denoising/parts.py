@@ -22,7 +22,7 @@ from nnk_image.denoising.methods import METHODS
 from nnk_image.denoising.pipeline import Options, adapted, denoise_pixels, plan
 from nnk_image.denoising.statistics import Statistics
 from nnk_image.noise.clipping import unclip
-from nnk_image.noise.defects import without_isolated_pixels
+from nnk_image.noise.defects import without_defects
 from nnk_image.noise.estimation import estimated_noise
 from nnk_image.noise.given import check_magnitudes, given_noise
 from nnk_image.noise.model import NoiseModel
@@ -133,7 +133,7 @@ def _noise_of(squares: Any, layout: Layout) -> NoiseModel:
     slabs = [np.concatenate([np.concatenate(row, -2) for row in slab], -3) for slab in parts]
     pixels = np.concatenate([slab.reshape(-1, *slab.shape[-4:]) for slab in slabs])
     pixels = pixels[0] if len(layout.shape) == 2 else pixels
-    noise, _ = estimated_noise(without_isolated_pixels(check_image(pixels, -1)))
+    noise, _ = estimated_noise(without_defects(check_image(pixels, -1)))
     return replace(noise, rows=0.0, columns=0.0)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pictures import progress_of
 
-from nnk_image import NoiseModel, denoise, standard_image
+from nnk_image import NoiseModel, denoise, denoise_bands, standard_image
 from nnk_image.base import memory
 from nnk_image.denoising.methods import METHODS
 
@@ -160,13 +160,20 @@ def test_noise_that_values_for_missing_data_make_negligible_is_warned_about():
         np.testing.assert_array_equal(denoise(image, 20), image)
     assert caught[0].filename == __file__
     denoise(image, 20, mask=image > -1e38)  # no warning
+    image[:5] = 1e20
+    with pytest.warns(UserWarning, match="gain=2 counts as 0, .* leave them out"):
+        np.testing.assert_array_equal(denoise(image, NoiseModel(2, gain=2)), image)
+    cube = np.stack([image, 2 * image, 3 * image])
+    with pytest.warns(UserWarning, match="sigma=20 counts as 0, .* leave them out"):
+        np.testing.assert_array_equal(denoise_bands(cube, 20, axis=0), cube)
+    denoise_bands(cube, 20, axis=0, mask=image < 1e20)  # no warning
 
 
 def test_an_offset_above_the_values_of_the_image_is_warned_about():
     counts = np.random.default_rng(1).poisson(30, (40, 40)) + 100.0
     camera = NoiseModel(gain=1.0, sigma=2.0, offset=100)
     denoise(counts, camera)  # no warning
-    with pytest.warns(UserWarning, match=r"far below the offset=100 .* which is 0 only if"):
+    with pytest.warns(UserWarning, match="far below the offset=100 .* 0 only if .* mask="):
         denoise(counts - 100, camera)
 
 

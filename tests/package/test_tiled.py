@@ -168,6 +168,18 @@ def test_sigma_in_other_units_is_warned_about_once():
     assert [w.filename for w in caught] == [__file__]
 
 
+@pytest.mark.parametrize("sigma", [None, 12])
+def test_noise_that_values_for_missing_data_make_negligible_is_warned_about(sigma):
+    image = CAMERA + np.random.default_rng(12).normal(0, 12, CAMERA.shape)
+    image[:60] = -3.4e38
+    result = np.empty_like(image)
+    with pytest.warns(UserWarning, match="sigma=1.* counts as 0, .* replace them") as caught:
+        model = denoise_tiles(image, result, sigma, method="sgw")
+    assert [w.filename for w in caught] == [__file__]
+    assert model.sigma[0] == pytest.approx(12, rel=0.05)
+    np.testing.assert_array_equal(result, image)
+
+
 # --- lazy arrays -------------------------------------------------------------------------
 
 IMAGE = noisy(0, 20, most=310)
